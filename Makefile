@@ -1,0 +1,41 @@
+# Two commands do everything: `make run` and `make test`. Both install what is missing, then build.
+.PHONY: run test bench build format lint install clean help
+
+help:
+	@echo "make run     set up, build, run the main job"
+	@echo "make test    set up, build, run all tests"
+	@echo "make bench   set up, build, run the benchmarks beside their SimPy peers"
+	@echo "make lint    check format, layers and clang-tidy        make format   apply clang-format"
+
+build:
+	@scripts/setup.sh build
+	@cmake --preset release -DKERNBENCH_TESTS=OFF > /dev/null
+	@cmake --build --preset release --target kernbench
+
+run: build
+	@build/release/kernbench topology show
+
+test:
+	@scripts/setup.sh test
+	cmake --preset release -DKERNBENCH_TESTS=ON
+	cmake --build --preset release
+	ctest --preset release -j2
+
+bench:
+	@scripts/setup.sh bench
+	@cmake --preset bench > /dev/null
+	@cmake --build --preset bench
+	@/usr/bin/python3 bench/run.py build/bench
+
+sources = $(shell git ls-files '*.cpp' '*.hpp')
+format:
+	clang-format -i $(sources)
+
+lint:
+	clang-format --dry-run -Werror $(sources)
+	python3 scripts/check_layers.py
+	cmake --preset release -DKERNBENCH_TESTS=ON > /dev/null
+	run-clang-tidy -quiet -p build/release $(filter %.cpp,$(sources))
+
+clean:
+	rm -rf build

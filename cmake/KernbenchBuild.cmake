@@ -1,0 +1,28 @@
+# How every target of this project is compiled.
+include_guard()
+include(GNUInstallDirs)
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+endif()
+
+# Flags of our own targets. -ffp-contract=off: results must not depend on whether the compiler fuses a*b+c.
+add_library(kernbench_flags INTERFACE)
+target_compile_options(kernbench_flags INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Werror -ffp-contract=off)
+if(KERNBENCH_SANITIZE)
+  add_compile_options(-fsanitize=${KERNBENCH_SANITIZE} -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${KERNBENCH_SANITIZE})
+  if(KERNBENCH_SANITIZE MATCHES undefined)
+    add_compile_options(-fno-sanitize-recover=undefined)
+  endif()
+endif()

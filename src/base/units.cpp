@@ -1,0 +1,50 @@
+#include "kernbench/units.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <numeric>
+
+#include "kernbench/error.hpp"
+
+namespace kernbench {
+
+Time Time::from_ns(double ns) { return Time(std::llround(ns * 1e3)); }
+
+Time Time::from_ns_rounded_up(double ns) {
+  // A length such as 14/6 mm × 0.03 ns/mm is 0.07 ns give or take an ulp; that is 70 ps, not 71.
+  constexpr double kSlack = 1e-6;  // ps
+  return Time(static_cast<std::int64_t>(std::ceil(ns * 1e3 - kSlack)));
+}
+
+std::string to_string(Time t) {
+  const std::int64_t ps = t.ps();
+  const char* sign = ps < 0 ? "-" : "";
+  const std::int64_t magnitude = std::abs(ps);
+  std::string text = fmt::format("{}{}.{:03}", sign, magnitude / 1000, magnitude % 1000);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  return text + " ns";
+}
+
+std::string to_string(Bytes b) {
+  constexpr std::array<const char*, 5> kUnits = {"B", "KiB", "MiB", "GiB", "TiB"};
+  auto value = static_cast<double>(b.count());
+  std::size_t unit = 0;
+  while (std::abs(value) >= 1024 && unit + 1 < kUnits.size()) value /= 1024, ++unit;
+  return fmt::format("{:.6g} {}", value, kUnits[unit]);
+}
+
+Bandwidth Bandwidth::from_gbs(double gbs) {
+  const auto bytes_per_second = std::llround(gbs * 1e9);
+  KB_ASSERT(bytes_per_second > 0, "a bandwidth of {} GB/s is not positive", gbs);
+  constexpr std::int64_t kPsPerSecond = 1'000'000'000'000;
+  const std::int64_t common = std::gcd<std::int64_t, std::int64_t>(kPsPerSecond, bytes_per_second);
+  Bandwidth bw;
+  bw.ps_ = kPsPerSecond / common;
+  bw.bytes_ = bytes_per_second / common;
+  return bw;
+}
+
+}  // namespace kernbench
