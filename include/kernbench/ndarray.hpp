@@ -1,0 +1,92 @@
+// A dense array of numbers that owns its bytes: what host programs hand in and get back.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "kernbench/dtype.hpp"
+#include "kernbench/half.hpp"
+#include "kernbench/shape.hpp"
+
+namespace kernbench {
+
+/// The C++ type whose bytes an element of that dtype is. i1 is a uint8_t that is 0 or 1.
+template <class T>
+inline constexpr DType kDTypeOf = T::kDType;
+template <>
+inline constexpr DType kDTypeOf<float> = DType::f32;
+template <>
+inline constexpr DType kDTypeOf<std::int32_t> = DType::i32;
+template <>
+inline constexpr DType kDTypeOf<std::int8_t> = DType::i8;
+template <>
+inline constexpr DType kDTypeOf<std::uint8_t> = DType::i1;
+
+/// A value: copying copies the bytes. Row-major, without gaps.
+class NdArray {
+ public:
+  /// An f32 scalar, 0.
+  NdArray() : NdArray(DType::f32, {}) {}
+  /// All zero.
+  NdArray(DType dtype, const Shape& shape);
+  /// With these elements, in row-major order; InputError if their number is not the shape's.
+  template <class T>
+  static NdArray of(const Shape& shape, std::span<const T> values) {
+    NdArray a(kDTypeOf<T>, shape);
+    a.fill_from(std::as_bytes(values));
+    return a;
+  }
+  template <class T>
+  static NdArray of(const Shape& shape, std::initializer_list<T> values) {
+    return of(shape, std::span<const T>(values.begin(), values.size()));
+  }
+
+  DType dtype() const { return dtype_; }
+  const Shape& shape() const { return shape_; }
+  std::int64_t elements() const { return shape_.elements(); }
+
+  std::span<std::byte> bytes() { return bytes_; }
+  std::span<const std::byte> bytes() const { return bytes_; }
+
+  /// All elements in row-major order. InputError if T is not the array's dtype.
+  template <class T>
+  std::span<T> view() {
+    check_dtype(kDTypeOf<T>);
+    return {reinterpret_cast<T*>(bytes_.data()), static_cast<std::size_t>(elements())};
+  }
+  template <class T>
+  std::span<const T> view() const {
+    check_dtype(kDTypeOf<T>);
+    return {reinterpret_cast<const T*>(bytes_.data()), static_cast<std::size_t>(elements())};
+  }
+
+  /// One element; InputError if the dtype is another, the number of indices is not the rank, or one is out of
+  /// range.
+  template <class T>
+  T& at(std::initializer_list<std::int64_t> index) {
+    return view<T>()[offset(index)];
+  }
+  template <class T>
+  const T& at(std::initializer_list<std::int64_t> index) const {
+    return view<T>()[offset(index)];
+  }
+
+  /// The same bytes in another shape of as many elements; InputError if their numbers differ.
+  NdArray reshaped(const Shape& shape) const;
+
+  /// Same dtype, shape and bytes.
+  friend bool operator==(const NdArray&, const NdArray&) = default;
+
+ private:
+  void check_dtype(DType wanted) const;
+  void fill_from(std::span<const std::byte> values);
+  std::size_t offset(std::span<const std::int64_t> index) const;
+
+  DType dtype_;
+  Shape shape_;
+  std::vector<std::byte> bytes_;
+};
+
+}  // namespace kernbench
