@@ -1,0 +1,78 @@
+// The operations of the vector unit: one list for those who record them, time them and compute them.
+//
+// Result dtypes, with `promote` as in dtype.hpp:
+//   arithmetic (+ − * neg abs fma sum)   promoted; truth values count as i32 0 and 1
+//   /                                    promoted; of integers f32
+//   // %                                 integers only; promoted, truth values as i32
+//   & | ~                                i1 only
+//   comparisons                          i1
+//   where(mask, a, b)                    a and b promoted; the mask must be i1
+//   maximum minimum clamp max min        promoted
+//   exp … cos, sqrt, rsqrt               the float itself; of integers f32
+//   argmax                               i32
+//   cast fill arange                     the one asked for
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "kernbench/dtype.hpp"
+
+namespace kernbench {
+
+// clang-format off
+enum class MathOp : std::uint8_t {
+  // two operands
+  add, sub, mul, div, floordiv, mod, bit_and, bit_or, maximum, minimum, eq, ne, lt, le, gt, ge,
+  // one operand
+  neg, abs, bit_not, exp, exp2, log, sqrt, rsqrt, sigmoid, tanh, erf, sin, cos, cast, copy,
+  // three operands
+  where, fma, clamp,
+  // none: made from numbers
+  fill, arange,
+  // over an axis
+  sum, max, min, argmax,
+};
+// clang-format on
+
+enum class MathKind : std::uint8_t { elementwise, create, reduction };
+
+/// How long an element takes. How many cycles each class is, is the machine's to say; by default 1, 4 and 8.
+enum class MathCost : std::uint8_t { simple, division, transcendental };
+constexpr int default_cycles(MathCost cost) {
+  return cost == MathCost::simple ? 1 : cost == MathCost::division ? 4 : 8;
+}
+
+enum class ResultRule : std::uint8_t {
+  arithmetic,
+  division,
+  integer,
+  logic,
+  truth,
+  select,
+  ordering,
+  real,
+  index,
+  given
+};
+
+struct MathOpInfo {
+  MathOp op;
+  std::string_view name;  // `add`, `exp2`
+  int operands;           // tiles it reads
+  MathKind kind;
+  MathCost cost;
+  ResultRule result;
+};
+
+/// All operations, in the order of the enum.
+std::span<const MathOpInfo> math_ops();
+const MathOpInfo& info(MathOp op);
+inline std::string_view to_string(MathOp op) { return info(op).name; }
+
+/// The dtype of the result. InputError if their number is not the operation's or it does not take such
+/// operands. For cast, fill and arange the dtype is the caller's to give, so asking here is a defect.
+DType result_dtype(MathOp op, std::span<const DType> operands);
+
+}  // namespace kernbench

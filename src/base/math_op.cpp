@@ -1,0 +1,126 @@
+#include "kernbench/math_op.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "kernbench/error.hpp"
+
+namespace kernbench {
+namespace {
+
+using enum MathKind;
+using enum MathCost;
+using R = ResultRule;
+
+constexpr std::array kOps = {
+    MathOpInfo{MathOp::add, "add", 2, elementwise, simple, R::arithmetic},
+    MathOpInfo{MathOp::sub, "sub", 2, elementwise, simple, R::arithmetic},
+    MathOpInfo{MathOp::mul, "mul", 2, elementwise, simple, R::arithmetic},
+    MathOpInfo{MathOp::div, "div", 2, elementwise, division, R::division},
+    MathOpInfo{MathOp::floordiv, "floordiv", 2, elementwise, division, R::integer},
+    MathOpInfo{MathOp::mod, "mod", 2, elementwise, division, R::integer},
+    MathOpInfo{MathOp::bit_and, "and", 2, elementwise, simple, R::logic},
+    MathOpInfo{MathOp::bit_or, "or", 2, elementwise, simple, R::logic},
+    MathOpInfo{MathOp::maximum, "maximum", 2, elementwise, simple, R::ordering},
+    MathOpInfo{MathOp::minimum, "minimum", 2, elementwise, simple, R::ordering},
+    MathOpInfo{MathOp::eq, "eq", 2, elementwise, simple, R::truth},
+    MathOpInfo{MathOp::ne, "ne", 2, elementwise, simple, R::truth},
+    MathOpInfo{MathOp::lt, "lt", 2, elementwise, simple, R::truth},
+    MathOpInfo{MathOp::le, "le", 2, elementwise, simple, R::truth},
+    MathOpInfo{MathOp::gt, "gt", 2, elementwise, simple, R::truth},
+    MathOpInfo{MathOp::ge, "ge", 2, elementwise, simple, R::truth},
+    MathOpInfo{MathOp::neg, "neg", 1, elementwise, simple, R::arithmetic},
+    MathOpInfo{MathOp::abs, "abs", 1, elementwise, simple, R::arithmetic},
+    MathOpInfo{MathOp::bit_not, "not", 1, elementwise, simple, R::logic},
+    MathOpInfo{MathOp::exp, "exp", 1, elementwise, transcendental, R::real},
+    MathOpInfo{MathOp::exp2, "exp2", 1, elementwise, transcendental, R::real},
+    MathOpInfo{MathOp::log, "log", 1, elementwise, transcendental, R::real},
+    MathOpInfo{MathOp::sqrt, "sqrt", 1, elementwise, division, R::real},
+    MathOpInfo{MathOp::rsqrt, "rsqrt", 1, elementwise, division, R::real},
+    MathOpInfo{MathOp::sigmoid, "sigmoid", 1, elementwise, transcendental, R::real},
+    MathOpInfo{MathOp::tanh, "tanh", 1, elementwise, transcendental, R::real},
+    MathOpInfo{MathOp::erf, "erf", 1, elementwise, transcendental, R::real},
+    MathOpInfo{MathOp::sin, "sin", 1, elementwise, transcendental, R::real},
+    MathOpInfo{MathOp::cos, "cos", 1, elementwise, transcendental, R::real},
+    MathOpInfo{MathOp::cast, "cast", 1, elementwise, simple, R::given},
+    MathOpInfo{MathOp::copy, "copy", 1, elementwise, simple, R::ordering},
+    MathOpInfo{MathOp::where, "where", 3, elementwise, simple, R::select},
+    MathOpInfo{MathOp::fma, "fma", 3, elementwise, simple, R::arithmetic},
+    MathOpInfo{MathOp::clamp, "clamp", 3, elementwise, simple, R::ordering},
+    MathOpInfo{MathOp::fill, "fill", 0, create, simple, R::given},
+    MathOpInfo{MathOp::arange, "arange", 0, create, simple, R::given},
+    MathOpInfo{MathOp::sum, "sum", 1, reduction, simple, R::arithmetic},
+    MathOpInfo{MathOp::max, "max", 1, reduction, simple, R::ordering},
+    MathOpInfo{MathOp::min, "min", 1, reduction, simple, R::ordering},
+    MathOpInfo{MathOp::argmax, "argmax", 1, reduction, simple, R::index},
+};
+
+constexpr bool in_order_of_the_enum() {
+  for (std::size_t i = 0; i < kOps.size(); ++i)
+    if (kOps[i].op != static_cast<MathOp>(i)) return false;
+  return kOps.back().op == MathOp::argmax;
+}
+static_assert(in_order_of_the_enum());
+
+[[noreturn]] void reject(MathOp op, std::span<const DType> operands, std::string hint) {
+  std::vector<std::string_view> names;
+  for (const auto t : operands) names.push_back(to_string(t));
+  throw InputError({.id = "math.operands",
+                    .where = "",
+                    .what = fmt::format("{} of {}", to_string(op), fmt::join(names, ", ")),
+                    .hint = std::move(hint)});
+}
+
+DType promote_all(std::span<const DType> operands) {
+  DType t = operands[0];
+  for (const auto other : operands.subspan(1)) t = promote(t, other);
+  return t;
+}
+
+DType counted(DType t) { return t == DType::i1 ? DType::i32 : t; }
+DType as_real(DType t) { return is_integer(t) ? DType::f32 : t; }
+bool is_truth(DType t) { return t == DType::i1; }
+
+}  // namespace
+
+std::span<const MathOpInfo> math_ops() { return kOps; }
+const MathOpInfo& info(MathOp op) { return kOps[static_cast<std::size_t>(op)]; }
+
+DType result_dtype(MathOp op, std::span<const DType> operands) {
+  const auto& that = info(op);
+  if (operands.size() != static_cast<std::size_t>(that.operands))
+    reject(op, operands, fmt::format("it takes {} operands, not {}", that.operands, operands.size()));
+  switch (that.result) {
+    case R::arithmetic:
+      return counted(promote_all(operands));
+    case R::division:
+    case R::real:
+      return as_real(promote_all(operands));
+    case R::ordering:
+      return promote_all(operands);
+    case R::truth:
+      return DType::i1;
+    case R::index:
+      return DType::i32;
+    case R::integer:
+      if (!std::ranges::all_of(operands, is_integer))
+        reject(op, operands, "it takes integers; use / on floats");
+      return counted(promote_all(operands));
+    case R::logic:
+      if (!std::ranges::all_of(operands, is_truth)) reject(op, operands, "it takes i1; compare first");
+      return DType::i1;
+    case R::select:
+      if (!is_truth(operands[0])) reject(op, operands, "its first operand is an i1 mask; compare first");
+      return promote_all(operands.subspan(1));
+    case R::given:
+      break;
+  }
+  KB_ASSERT(false, "the result dtype of {} is the caller's to give", that.name);
+  return DType::f32;
+}
+
+}  // namespace kernbench
