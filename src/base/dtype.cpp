@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "base/nearest.hpp"
+#include "base/text.hpp"
 #include "kernbench/error.hpp"
 
 namespace kernbench {
@@ -57,12 +57,12 @@ std::string_view without_module(std::string_view name) {
 }
 
 [[noreturn]] void reject(std::string_view name) {
-  std::vector<std::string_view> known;
-  for (const auto& s : kSpellings) known.push_back(s.name);
-  const auto meant = nearest_name(name, known);
-  std::vector<std::string_view> canonical(known.begin(), known.begin() + kAllDTypes.size());
-  auto hint = fmt::format("known dtypes: {}", fmt::join(canonical, ", "));
-  if (!meant.empty()) hint = fmt::format("did you mean {}? {}", meant, hint);
+  std::vector<std::string> known;
+  for (const auto& s : kSpellings) known.emplace_back(s.name);
+  const auto meant = nearest(name, known);
+  known.resize(kAllDTypes.size());  // the canonical names come first
+  auto hint = fmt::format("known dtypes: {}", join(known));
+  if (!meant.empty()) hint = fmt::format("did you mean {}? {}", meant.front(), hint);
   throw InputError({.id = "dtype.unknown",
                     .where = "",
                     .what = fmt::format("unknown dtype '{}'", name),

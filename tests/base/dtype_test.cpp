@@ -8,7 +8,6 @@
 #include <set>
 #include <vector>
 
-#include "base/nearest.hpp"
 #include "kernbench/error.hpp"
 #include "kernbench/half.hpp"
 
@@ -129,15 +128,6 @@ TEST(Promotion, DoesNotDependOnTheOrder) {
     EXPECT_EQ(promote(a, a), a);
     for (const auto b : kAllDTypes) EXPECT_EQ(promote(a, b), promote(b, a));
   }
-}
-
-TEST(NearestName, IsTheOneWithFewestEditsOrNone) {
-  const std::vector<std::string_view> known = {"overhead_ns", "queue_depth", "impl"};
-  EXPECT_EQ(nearest_name("overhaed_ns", known), "overhead_ns");
-  EXPECT_EQ(nearest_name("que_depth", known), "queue_depth");
-  EXPECT_EQ(nearest_name("impl", known), "impl");
-  EXPECT_EQ(nearest_name("zzzzzz", known), "");
-  EXPECT_EQ(nearest_name("", known), "");
 }
 
 }  // namespace

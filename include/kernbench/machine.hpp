@@ -1,0 +1,89 @@
+// A machine: everything the topology file says, checked.
+//
+//   Machine machine = load_machine("topology.yaml", {"sip.cube_mesh.w=8"}, builtin_registry());
+//   machine.at("cube.hbm").bandwidth("hbm_to_router_bw_gbs");
+//
+// The file is a tree of sections (`sip.cube_mesh`) and components (`pe.pe_gemm`); both are groups of
+// parameters, found by their path. Every value is a line of the file, a `--set`, or a default of the
+// registry. Bad input is an InputError with file, line, column and a hint; nothing is built from a file that
+// has one.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernbench/coords.hpp"
+#include "kernbench/param.hpp"
+#include "kernbench/registry.hpp"
+
+namespace kernbench::topology {
+
+/// A section or, with a kind and an impl, a component.
+struct Group {
+  std::string path;
+  std::string kind;  // empty: a section
+  std::string impl;
+  ParamSet params;
+
+  bool is_component() const { return !kind.empty(); }
+  bool operator==(const Group&) const = default;
+};
+
+enum class SipTopology { ring_1d, torus_2d, mesh_2d_no_wrap };
+
+class Machine {
+ public:
+  /// In the order of the schema, parents first.
+  const std::vector<Group>& groups() const { return groups_; }
+  const ParamSet& at(std::string_view path) const;
+  const Group& group(std::string_view path) const;
+  /// Where a group or `group.param` was given: `file:line:col`, `--set …`; the file if it was left out.
+  std::string where(std::string_view path) const;
+  const std::string& source() const { return source_; }
+
+  int sips() const;
+  MeshCoord cube_mesh() const;                                 // x = width, y = height
+  int cubes() const { return cube_mesh().x * cube_mesh().y; }  // per SIP
+  int pes() const;                                             // per cube
+  std::int64_t total_pes() const { return std::int64_t{1} * sips() * cubes() * pes(); }
+
+  SipTopology sip_topology() const;
+  MeshCoord sip_grid() const;  // count × 1 for a ring
+
+  Bytes hbm_slice() const;        // of one PE
+  double pe_peak_tflops() const;  // one PE's matrix unit; a multiply-add is 2 operations
+  /// What this machine models as free or nearly so: "routers 0 ns", "HBM access 0 ns", "PCIe 5 ns".
+  std::vector<std::string> idealised() const;
+
+  /// The same machine, whatever file it came from.
+  bool operator==(const Machine& other) const { return groups_ == other.groups_; }
+
+ private:
+  friend class MachineLoader;
+  std::vector<Group> groups_;
+  std::map<std::string, std::string, std::less<>> places_;
+  std::string source_;
+};
+
+/// Loads a file, or a shipped machine by its name (`default`, `realistic`, `small`). `overrides` are
+/// `path=value`, `attrs.` left out or not; the last of equal paths wins.
+Machine load_machine(const std::string& file_or_name, std::span<const std::string> overrides,
+                     const Registry& registry);
+/// The same from text; `file` names it in messages.
+Machine load_machine_text(const std::string& text, const std::string& file,
+                          std::span<const std::string> overrides, const Registry& registry);
+
+/// The machine as a file that loads to an equal machine: every parameter written out.
+std::string to_yaml(const Machine& machine);
+
+/// The machines that ship inside the binary.
+struct ShippedMachine {
+  std::string name, summary, yaml;
+};
+const std::vector<ShippedMachine>& shipped_machines();
+
+}  // namespace kernbench::topology

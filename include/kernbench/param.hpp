@@ -1,0 +1,99 @@
+// Parameters, described once.
+//
+// A `Param` is a name, a type, a default, a range and one sentence. Loaders, `kernbench describe`, error
+// messages and documentation all come from the same list. The unit of a number is the suffix of its name:
+// `_ns`, `_gbs` (10⁹ B/s), `_mb` and `_gb` (2²⁰ and 2³⁰ bytes), `_mm`, `_ghz`, `_bytes`, `_cycles`.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "kernbench/units.hpp"
+
+namespace kernbench {
+
+struct YamlNode;
+
+/// `monostate`: not given.
+using ParamValue = std::variant<std::monostate, std::int64_t, double, bool, std::string, std::vector<double>,
+                                std::vector<std::string>>;
+
+/// The numbers a parameter may take, both ends included.
+struct Range {
+  double least;
+  double most;
+};
+
+/// Numbers above zero; anything smaller is zero for every purpose here.
+inline constexpr double kAboveZero = 1e-9;
+
+struct Param {
+  enum class Type { integer, number, flag, text, choice, numbers, words };
+
+  std::string name;
+  Type type = Type::text;
+  ParamValue fallback;               // used when a file leaves the parameter out
+  bool required = false;             // a file must give it
+  Range range = {0, 0};              // of integer, number and each of numbers
+  std::vector<std::string> choices;  // of choice and words
+  std::size_t length = 0;            // of numbers: how many
+  std::string doc;
+
+  static Param integer(std::string name, std::int64_t fallback, Range range, std::string doc);
+  static Param number(std::string name, double fallback, Range range, std::string doc);
+  static Param flag(std::string name, bool fallback, std::string doc);
+  static Param text(std::string name, std::string fallback, std::string doc);
+  static Param choice(std::string name, std::string fallback, std::vector<std::string> choices,
+                      std::string doc);
+  static Param numbers(std::string name, std::vector<double> fallback, Range range, std::string doc);
+  static Param words(std::string name, std::vector<std::string> fallback, std::vector<std::string> choices,
+                     std::string doc);
+
+  /// May be left out, and then has no value.
+  Param optional() &&;
+  /// Must be given.
+  Param must_be_given() &&;
+
+  /// "integer from 1 to 32", "number of ns from 0 to 1e+06", "one of plain, rows".
+  std::string expectation() const;
+  /// Reads and checks a value; throws InputError (`param.…`) with the value's place.
+  ParamValue read(const YamlNode& node) const;
+};
+
+/// The value as it is written in YAML.
+std::string to_yaml(const ParamValue& value);
+
+/// Values for a list of parameters, found by name. For building machines, not for running them.
+class ParamSet {
+ public:
+  ParamSet() = default;
+  explicit ParamSet(std::vector<Param> params);  // every value at its fallback
+
+  const std::vector<Param>& params() const { return params_; }
+  const Param* find(std::string_view name) const;
+  const ParamValue& value(std::string_view name) const { return values_[index(name)]; }
+  void set(std::string_view name, ParamValue value) { values_[index(name)] = std::move(value); }
+  bool has(std::string_view name) const;  // known and given
+
+  std::int64_t integer(std::string_view name) const;
+  double number(std::string_view name) const;
+  const std::string& text(std::string_view name) const;
+  const std::vector<double>& numbers(std::string_view name) const;
+  const std::vector<std::string>& words(std::string_view name) const;
+  Time time(std::string_view name) const;            // `…_ns`
+  Bandwidth bandwidth(std::string_view name) const;  // `…_gbs`
+  Bytes bytes(std::string_view name) const;          // `…_mb`, `…_gb`, `…_bytes`
+
+  bool operator==(const ParamSet& other) const;
+
+ private:
+  std::size_t index(std::string_view name) const;
+
+  std::vector<Param> params_;
+  std::vector<ParamValue> values_;
+};
+
+}  // namespace kernbench

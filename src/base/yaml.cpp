@@ -1,0 +1,267 @@
+#include "base/yaml.hpp"
+
+#include <fmt/format.h>
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/parser.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <sstream>
+
+#include "kernbench/error.hpp"
+
+namespace kernbench {
+namespace {
+
+constexpr int kDeepest = 64;
+constexpr std::size_t kMostNodes = 100'000;  // after aliases are expanded
+constexpr std::uintmax_t kLargestFile = 4 << 20;
+
+[[noreturn]] void refuse(std::string id, const YamlPlace& place, std::string what, std::string hint = {}) {
+  throw InputError({"yaml." + std::move(id), place.text(), std::move(what), std::move(hint)});
+}
+
+std::size_t count_nodes(const YamlNode& node) {
+  std::size_t n = 1;
+  for (const YamlNode& item : node.items) n += count_nodes(item);
+  for (const YamlNode::Entry& entry : node.entries) n += 1 + count_nodes(entry.value);
+  return n;
+}
+
+/// Builds the tree from yaml-cpp's events, which carry marks and aliases (YAML::Node hides both).
+class TreeBuilder final : public YAML::EventHandler {
+ public:
+  TreeBuilder(std::string_view text, std::shared_ptr<const std::string> file)
+      : text_(text), file_(std::move(file)) {}
+
+  YamlNode take() { return std::move(root_); }
+
+  void OnDocumentStart(const YAML::Mark&) override {}
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override { add_leaf({}, mark, anchor); }
+
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& value) override {
+    const bool plain = tag == "?" || tag.empty();
+    if (!plain && tag != "!") refuse_tag(mark, tag);
+    if (!plain) check_quote_ends(mark);
+    add_leaf({.kind = YamlNode::Kind::scalar, .scalar = value, .quoted = !plain}, mark, anchor);
+  }
+
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    const auto found = anchors_.find(anchor);
+    if (found == anchors_.end()) refuse("alias-cycle", at(mark), "this alias contains itself");
+    count(mark, count_nodes(found->second));
+    add(found->second, mark);
+  }
+
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    open(YamlNode::Kind::list, mark, tag, anchor);
+  }
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    open(YamlNode::Kind::map, mark, tag, anchor);
+  }
+  void OnSequenceEnd() override { close(); }
+  void OnMapEnd() override { close(); }
+
+ private:
+  struct Open {
+    YamlNode node;
+    YAML::anchor_t anchor;
+    std::optional<YamlNode::Entry> pending;  // a key that waits for its value
+  };
+
+  YamlPlace at(const YAML::Mark& mark) const { return {file_, mark.line + 1, mark.column + 1}; }
+
+  [[noreturn]] void refuse_tag(const YAML::Mark& mark, const std::string& tag) const {
+    refuse("tag", at(mark), fmt::format("tag '{}' is not supported", tag), "write the plain value");
+  }
+
+  void count(const YAML::Mark& mark, std::size_t nodes) {
+    nodes_ += nodes;
+    if (nodes_ > kMostNodes)
+      refuse("too-large", at(mark), fmt::format("more than {} values after aliases are expanded", kMostNodes),
+             "no configuration needs that many; check the aliases");
+  }
+
+  void open(YamlNode::Kind kind, const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) {
+    if (tag != "?" && tag != "!" && !tag.empty()) refuse_tag(mark, tag);
+    if (static_cast<int>(stack_.size()) >= kDeepest)
+      refuse("too-deep", at(mark), fmt::format("nested more than {} levels deep", kDeepest));
+    count(mark, 1);
+    stack_.push_back({{.kind = kind, .place = at(mark)}, anchor, std::nullopt});
+  }
+
+  void close() {
+    Open done = std::move(stack_.back());
+    stack_.pop_back();
+    remember(done.anchor, done.node);
+    place_in_parent(std::move(done.node));
+  }
+
+  void add_leaf(YamlNode node, const YAML::Mark& mark, YAML::anchor_t anchor) {
+    count(mark, 1);
+    remember(anchor, node);
+    add(std::move(node), mark);
+  }
+
+  void add(YamlNode node, const YAML::Mark& mark) {
+    node.place = at(mark);
+    place_in_parent(std::move(node));
+  }
+
+  void remember(YAML::anchor_t anchor, const YamlNode& node) {
+    if (anchor != YAML::NullAnchor) anchors_[anchor] = node;
+  }
+
+  void place_in_parent(YamlNode node) {
+    if (stack_.empty()) {
+      root_ = std::move(node);
+    } else if (Open& parent = stack_.back(); parent.node.kind == YamlNode::Kind::list) {
+      parent.node.items.push_back(std::move(node));
+    } else if (!parent.pending) {
+      parent.pending = key_from(parent.node, std::move(node));
+    } else {
+      parent.pending->value = std::move(node);
+      parent.node.entries.push_back(std::move(*parent.pending));
+      parent.pending.reset();
+    }
+  }
+
+  static YamlNode::Entry key_from(const YamlNode& map, YamlNode key) {
+    if (key.kind != YamlNode::Kind::scalar)
+      refuse("key", key.place, fmt::format("a key must be a word, not {}", key.describe()));
+    if (key.scalar == "<<" && !key.quoted)
+      refuse("merge", key.place, "merge keys ('<<') are not supported", "write the keys out");
+    if (const YamlNode* first = map.find(key.scalar))
+      refuse("duplicate-key", key.place, fmt::format("duplicate key '{}'", key.scalar),
+             fmt::format("it is already set at {}; keep one of them", first->place.text()));
+    return {key.scalar, key.place, {}};
+  }
+
+  /// yaml-cpp takes the end of the file for a closing quote; we look for the quote itself.
+  void check_quote_ends(const YAML::Mark& mark) const {
+    const std::size_t begin = text_.find_first_of("\"'|>", static_cast<std::size_t>(std::max(0, mark.pos)));
+    if (begin == std::string_view::npos || text_[begin] == '|' || text_[begin] == '>') return;
+    const char quote = text_[begin];
+    for (std::size_t i = begin + 1; i < text_.size(); ++i) {
+      if (quote == '"' && text_[i] == '\\') {
+        ++i;
+      } else if (text_[i] == quote) {
+        if (quote == '"' || i + 1 >= text_.size() || text_[i + 1] != quote) return;
+        ++i;
+      }
+    }
+    refuse("unterminated-quote", at(mark), fmt::format("the quote {} opened here is never closed", quote));
+  }
+
+  std::string_view text_;
+  std::shared_ptr<const std::string> file_;
+  YamlNode root_;
+  std::vector<Open> stack_;
+  std::map<YAML::anchor_t, YamlNode> anchors_;
+  std::size_t nodes_ = 0;
+};
+
+/// Refuses bytes that no text file has. Tabs and line ends are the only control characters in YAML.
+void check_is_text(std::string_view text, const std::shared_ptr<const std::string>& file) {
+  int line = 1;
+  int column = 1;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if ((byte < 0x20 && c != '\t' && c != '\n' && c != '\r') || byte == 0x7F)
+      refuse("binary", {file, line, column}, fmt::format("byte 0x{:02x}: this is not a text file", byte),
+             "give a YAML file");
+    c == '\n' ? (++line, column = 1) : ++column;
+  }
+}
+
+}  // namespace
+
+std::string YamlPlace::text() const {
+  const std::string& name = file ? *file : std::string();
+  return line == 0 ? name : fmt::format("{}:{}:{}", name, line, column);
+}
+
+std::string YamlNode::describe() const {
+  switch (kind) {
+    case Kind::null:
+      return "nothing";
+    case Kind::list:
+      return "a list";
+    case Kind::map:
+      return "a map";
+    case Kind::scalar:
+      break;
+  }
+  constexpr std::size_t kLongest = 40;
+  return scalar.size() <= kLongest ? fmt::format("'{}'", scalar)
+                                   : fmt::format("'{}…'", std::string_view(scalar).substr(0, kLongest));
+}
+
+YamlNode* YamlNode::find(std::string_view key) {
+  const auto found =
+      std::find_if(entries.begin(), entries.end(), [&](const Entry& entry) { return entry.key == key; });
+  return found == entries.end() ? nullptr : &found->value;
+}
+
+const YamlNode* YamlNode::find(std::string_view key) const { return const_cast<YamlNode*>(this)->find(key); }
+
+void YamlNode::set(const std::string& key, YamlNode value) {
+  if (YamlNode* existing = find(key)) {
+    *existing = std::move(value);
+  } else {
+    const YamlPlace where = value.place;
+    entries.push_back({key, where, std::move(value)});
+  }
+}
+
+YamlNode parse_yaml(const std::string& text, const std::string& file) {
+  const auto name = std::make_shared<const std::string>(file);
+  check_is_text(text, name);
+  TreeBuilder builder(text, name);
+  std::istringstream stream(text);
+  try {
+    YAML::Parser parser(stream);
+    if (!parser.HandleNextDocument(builder)) refuse("empty", {name, 1, 1}, "the file is empty");
+    YamlNode root = builder.take();
+    if (root.kind == YamlNode::Kind::null) refuse("empty", {name, 1, 1}, "the file is empty");
+    TreeBuilder second(text, name);
+    if (parser.HandleNextDocument(second))
+      refuse("second-document", second.take().place, "a second document begins here",
+             "one file, one document");
+    return root;
+  } catch (const YAML::Exception& e) {
+    refuse("syntax", {name, e.mark.line + 1, e.mark.column + 1}, e.msg);
+  }
+}
+
+std::string read_text_file(const std::string& path) {
+  namespace fs = std::filesystem;
+  const auto refuse_file = [&](const char* id, std::string what) {
+    throw InputError({id, path, std::move(what), "give the path of a readable file"});
+  };
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (status.type() == fs::file_type::not_found) refuse_file("file.missing", "no such file");
+  if (status.type() == fs::file_type::directory) refuse_file("file.folder", "this is a folder, not a file");
+  if (const auto size = fs::file_size(path, error); !error && size > kLargestFile)
+    refuse_file("file.too-large", fmt::format("{} bytes; no configuration is that large", size));
+  std::ifstream in(path, std::ios::binary);
+  if (!in) refuse_file("file.unreadable", fmt::format("cannot be read: {}", std::strerror(errno)));
+  std::string text(kLargestFile + 1, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(in.gcount()));
+  if (text.size() > kLargestFile) refuse_file("file.too-large", "endless; no configuration is that large");
+  return text;
+}
+
+}  // namespace kernbench

@@ -1,0 +1,219 @@
+// From text to a checked machine: parse, bring components to one form, apply overrides, read each group by
+// the schema and the registry, then check what concerns several values together.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "base/yaml.hpp"
+#include "kernbench/error.hpp"
+#include "kernbench/machine.hpp"
+#include "topology/schema.hpp"
+#include "topology/validate.hpp"
+
+namespace kernbench::topology {
+namespace {
+
+[[noreturn]] void refuse(const char* id, const YamlPlace& place, std::string what, std::string hint) {
+  throw InputError({fmt::format("topology.{}", id), place.text(), std::move(what), std::move(hint)});
+}
+
+void require_map(const YamlNode& node, const std::string& path) {
+  if (node.kind != YamlNode::Kind::map)
+    refuse("type", node.place, fmt::format("'{}' must be a map of keys, not {}", path, node.describe()),
+           fmt::format("write '{}:' and its keys indented below it", path.substr(path.rfind('.') + 1)));
+}
+
+YamlNode* find_path(YamlNode& root, std::string_view path) {
+  YamlNode* node = &root;
+  while (node && !path.empty()) {
+    const std::size_t dot = std::min(path.find('.'), path.size());
+    node = node->find(path.substr(0, dot));
+    path.remove_prefix(std::min(dot + 1, path.size()));
+  }
+  return node;
+}
+
+/// `x: {kind, impl, attrs: {a}}` and `x: {a}` mean the same; from here on there is only the second.
+void lift_attrs(YamlNode& component, const std::string& path) {
+  YamlNode* attrs = component.find("attrs");
+  if (!attrs) return;
+  const YamlNode inner = attrs->kind == YamlNode::Kind::null ? YamlNode{.kind = YamlNode::Kind::map} : *attrs;
+  require_map(inner, path + ".attrs");
+  std::erase_if(component.entries, [](const YamlNode::Entry& e) { return e.key == "attrs"; });
+  for (const YamlNode::Entry& entry : inner.entries) {
+    if (const YamlNode* first = component.find(entry.key))
+      refuse("duplicate-key", entry.place, fmt::format("duplicate key '{}'", entry.key),
+             fmt::format("it is already set at {}; keep one of them", first->place.text()));
+    component.entries.push_back(entry);
+  }
+}
+
+void lift_all_attrs(YamlNode& root) {
+  for (const SchemaEntry& entry : schema())
+    if (YamlNode* node = find_path(root, entry.path);
+        node && !entry.kind.empty() && node->kind == YamlNode::Kind::map)
+      lift_attrs(*node, entry.path);
+}
+
+/// `cube.hbm.attrs.model` names `cube.hbm.model`.
+std::string without_attrs(std::string path) {
+  const std::size_t at = path.find(".attrs.");
+  if (at != std::string::npos && find_entry(path.substr(0, at))) path.erase(at, 6);
+  return path;
+}
+
+void apply_override(YamlNode& root, const std::string& text) {
+  const std::string place_name = "--set " + text;
+  const YamlPlace place{std::make_shared<const std::string>(place_name)};
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
+    refuse("set", place, "an override is KEY=VALUE", "for example --set sip.cube_mesh.w=8");
+  const std::string path = without_attrs(text.substr(0, equals));
+  const std::size_t dot = path.rfind('.');
+  YamlNode value = parse_yaml(text.substr(equals + 1), place_name);
+  value.place = place;
+  for (YamlNode& item : value.items) item.place = place;
+
+  YamlNode* parent = &root;
+  const std::string group = dot == std::string::npos ? "" : path.substr(0, dot);
+  if (group.empty() || !find_entry(group)) {
+    std::vector<std::string> paths;
+    for (const SchemaEntry& entry : schema()) paths.push_back(entry.path);
+    refuse("unknown-key", place,
+           fmt::format("no part of the machine is called '{}'", group.empty() ? path : group),
+           suggest(group.empty() ? path : group, paths, "parts"));
+  }
+  parent = find_path(root, group);
+  if (!parent || parent->kind != YamlNode::Kind::map) return;  // the missing part is reported on reading
+  parent->set(path.substr(dot + 1), std::move(value));
+}
+
+}  // namespace
+
+class MachineLoader {
+ public:
+  MachineLoader(YamlNode root, std::string source, const Registry& registry)
+      : root_(std::move(root)), registry_(registry) {
+    machine_.source_ = std::move(source);
+  }
+
+  Machine load() {
+    require_map(root_, "the file");
+    check_keys({}, root_);
+    for (const SchemaEntry& entry : schema()) read_entry(entry);
+    validate(machine_);
+    return std::move(machine_);
+  }
+
+ private:
+  void read_entry(const SchemaEntry& entry) {
+    const YamlNode* node = find_path(root_, entry.path);
+    if (!node) refuse_missing(entry);
+    const bool empty_component = node->kind == YamlNode::Kind::null && !entry.kind.empty();
+    if (!empty_component) require_map(*node, entry.path);
+    machine_.places_[entry.path] = node->place.text();
+    entry.kind.empty() ? read_section(entry, *node) : read_component(entry, *node);
+  }
+
+  [[noreturn]] void refuse_missing(const SchemaEntry& entry) {
+    const std::size_t dot = entry.path.rfind('.');
+    const std::string parent = dot == std::string::npos ? "" : entry.path.substr(0, dot);
+    const YamlNode* above = find_path(root_, parent);
+    refuse("missing", above->place, fmt::format("'{}' is missing", entry.path),
+           entry.kind.empty() ? "add the section; `kernbench topology show --yaml` prints a complete file"
+                              : fmt::format("add '{}: {{}}' to take the defaults of kind {}",
+                                            entry.path.substr(dot + 1), entry.kind));
+  }
+
+  void read_section(const SchemaEntry& entry, const YamlNode& node) {
+    check_keys(entry, node);
+    machine_.groups_.push_back({entry.path, "", "", read_params(entry.path, entry.params, node)});
+  }
+
+  void check_keys(const SchemaEntry& section, const YamlNode& node) {
+    const std::vector<std::string> known = known_keys(section);
+    for (const YamlNode::Entry& entry : node.entries)
+      if (std::find(known.begin(), known.end(), entry.key) == known.end())
+        refuse_key(entry, section.path, known);
+  }
+
+  [[noreturn]] static void refuse_key(const YamlNode::Entry& entry, const std::string& path,
+                                      const std::vector<std::string>& known) {
+    refuse("unknown-key", entry.place,
+           path.empty() ? fmt::format("unknown key '{}'", entry.key)
+                        : fmt::format("unknown key '{}' in '{}'", entry.key, path),
+           suggest(entry.key, known, "keys"));
+  }
+
+  void read_component(const SchemaEntry& entry, const YamlNode& node) {
+    const Kind* kind = registry_.find(entry.kind);
+    KB_ASSERT(kind, "the schema names kind '{}', which the registry lacks", entry.kind);
+    check_kind(entry, node);
+    const Impl& impl = find_impl(*kind, node);
+    std::vector<Param> params = kind->params;
+    params.insert(params.end(), impl.params.begin(), impl.params.end());
+    std::vector<std::string> known = {"kind", "impl", "attrs"};
+    for (const Param& param : params) known.push_back(param.name);
+    for (const YamlNode::Entry& item : node.entries)
+      if (std::find(known.begin(), known.end(), item.key) == known.end()) refuse_key(item, entry.path, known);
+    machine_.groups_.push_back({entry.path, entry.kind, impl.name, read_params(entry.path, params, node)});
+  }
+
+  static void check_kind(const SchemaEntry& entry, const YamlNode& node) {
+    const YamlNode* kind = node.find("kind");
+    if (kind && (kind->kind != YamlNode::Kind::scalar || kind->scalar != entry.kind))
+      refuse("kind", kind->place,
+             fmt::format("'{}' is of kind {}, not {}", entry.path, entry.kind, kind->describe()),
+             "leave 'kind' out, or register an impl for this kind and name it in 'impl'");
+  }
+
+  static const Impl& find_impl(const Kind& kind, const YamlNode& node) {
+    const YamlNode* name = node.find("impl");
+    if (!name) return kind.impls.front();
+    if (const Impl* impl = name->kind == YamlNode::Kind::scalar ? kind.find(name->scalar) : nullptr)
+      return *impl;
+    std::vector<std::string> known;
+    for (const Impl& impl : kind.impls) known.push_back(impl.name);
+    refuse("unknown-impl", name->place,
+           fmt::format("nobody registered {} for kind {}", name->describe(), kind.name),
+           fmt::format("registered: {}", join(known)));
+  }
+
+  ParamSet read_params(const std::string& path, const std::vector<Param>& params, const YamlNode& node) {
+    ParamSet set(params);
+    for (const Param& param : params) {
+      const YamlNode* given = node.find(param.name);
+      if (given) {
+        set.set(param.name, param.read(*given));
+        machine_.places_[path + "." + param.name] = given->place.text();
+      } else if (param.required) {
+        refuse("missing", node.place, fmt::format("'{}.{}' is missing", path, param.name),
+               fmt::format("{}: {} ({})", param.name, param.expectation(), param.doc));
+      }
+    }
+    return set;
+  }
+
+  YamlNode root_;
+  const Registry& registry_;
+  Machine machine_;
+};
+
+Machine load_machine_text(const std::string& text, const std::string& file,
+                          std::span<const std::string> overrides, const Registry& registry) {
+  YamlNode root = parse_yaml(text, file);
+  lift_all_attrs(root);
+  for (const std::string& override_text : overrides) apply_override(root, override_text);
+  return MachineLoader(std::move(root), file, registry).load();
+}
+
+Machine load_machine(const std::string& file_or_name, std::span<const std::string> overrides,
+                     const Registry& registry) {
+  for (const ShippedMachine& shipped : shipped_machines())
+    if (shipped.name == file_or_name)
+      return load_machine_text(shipped.yaml, shipped.name, overrides, registry);
+  return load_machine_text(read_text_file(file_or_name), file_or_name, overrides, registry);
+}
+
+}  // namespace kernbench::topology

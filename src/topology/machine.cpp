@@ -1,0 +1,84 @@
+#include "kernbench/machine.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernbench/error.hpp"
+
+namespace kernbench::topology {
+
+const Group& Machine::group(std::string_view path) const {
+  const auto found =
+      std::find_if(groups_.begin(), groups_.end(), [&](const Group& g) { return g.path == path; });
+  KB_ASSERT(found != groups_.end(), "the machine has no '{}'", path);
+  return *found;
+}
+
+const ParamSet& Machine::at(std::string_view path) const { return group(path).params; }
+
+std::string Machine::where(std::string_view path) const {
+  for (std::string_view at = path; !at.empty();
+       at = at.substr(0, at.rfind('.') == at.npos ? 0 : at.rfind('.')))
+    if (const auto found = places_.find(at); found != places_.end()) return found->second;
+  return source_;
+}
+
+int Machine::sips() const { return static_cast<int>(at("system.sips").integer("count")); }
+
+MeshCoord Machine::cube_mesh() const {
+  const ParamSet& mesh = at("sip.cube_mesh");
+  return {static_cast<int>(mesh.integer("w")), static_cast<int>(mesh.integer("h"))};
+}
+
+int Machine::pes() const {
+  const ParamSet& layout = at("cube.pe_layout");
+  return static_cast<int>(layout.words("corners").size()) * static_cast<int>(layout.integer("pe_per_corner"));
+}
+
+SipTopology Machine::sip_topology() const {
+  const std::string& name = at("system.sips").text("topology");
+  if (name == "ring_1d") return SipTopology::ring_1d;
+  return name == "mesh_2d_no_wrap" ? SipTopology::mesh_2d_no_wrap : SipTopology::torus_2d;
+}
+
+MeshCoord Machine::sip_grid() const {
+  const ParamSet& sips_params = at("system.sips");
+  if (sips_params.has("w"))
+    return {static_cast<int>(sips_params.integer("w")), static_cast<int>(sips_params.integer("h"))};
+  if (sip_topology() == SipTopology::ring_1d) return {sips(), 1};
+  const int side = static_cast<int>(std::lround(std::sqrt(sips())));
+  return {side, side};
+}
+
+Bytes Machine::hbm_slice() const {
+  return Bytes(at("cube.hbm").bytes("hbm_total_gb_per_cube").count() / pes());
+}
+
+double Machine::pe_peak_tflops() const {
+  const ParamSet& gemm = at("pe.pe_gemm");
+  const auto macs =
+      static_cast<double>(gemm.integer("tile_m") * gemm.integer("tile_k") * gemm.integer("tile_n"));
+  const double ns = static_cast<double>(gemm.integer("tile_cycles")) / at("pe").number("clock_ghz");
+  return 2 * macs / ns / 1e3;
+}
+
+std::vector<std::string> Machine::idealised() const {
+  std::vector<std::string> notes;
+  const auto note = [&](const char* what, const char* path, const char* param, double below) {
+    const double ns = at(path).number(param);
+    if (ns < below) notes.push_back(fmt::format("{} {} ns", what, ns));
+  };
+  // A figure below the last number is better than any machine we know of.
+  note("routers", "cube.routers", "overhead_ns", 0.5);
+  if (at("cube.hbm").text("model") == "plain") note("HBM access", "cube.hbm", "access_ns", 10);
+  note("PCIe", "sip.io.pcie_ep", "overhead_ns", 50);
+  note("switch", "system.switch", "overhead_ns", 50);
+  note("MMU", "pe.pe_mmu", "overhead_ns", 0.5);
+  if (const double wire = at("system").number("ns_per_mm"); wire < 0.05)
+    notes.push_back(fmt::format("wires {} ns/mm", wire));
+  return notes;
+}
+
+}  // namespace kernbench::topology

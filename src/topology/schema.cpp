@@ -1,0 +1,89 @@
+#include "topology/schema.hpp"
+
+#include <algorithm>
+
+namespace kernbench::topology {
+namespace {
+
+std::vector<SchemaEntry> make_schema() {
+  return {
+      {"system", "", {Param::number("ns_per_mm", 0.01, {0, 100}, "delay of every wire per length")}},
+      {"system.sips",
+       "",
+       {Param::integer("count", 2, {1, 256}, "packages in the system").must_be_given(),
+        Param::choice("topology", "ring_1d", {"ring_1d", "torus_2d", "mesh_2d_no_wrap", "mesh_2d"},
+                      "neighbours that collectives use; the wires are the switch's"),
+        Param::integer("w", 1, {1, 256}, "columns of the grid of SIPs").optional(),
+        Param::integer("h", 1, {1, 256}, "rows of the grid of SIPs").optional()}},
+      {"system.host", "host", {}},
+      {"system.switch", "switch", {}},
+      {"system.pcie",
+       "",
+       {Param::number("bw_gbs", 128, {1e-3, 1e6}, "each link of the switch, per direction")}},
+      {"sip", "", {}},
+      {"sip.cube_mesh",
+       "",
+       {Param::integer("w", 4, {1, 32}, "cubes from west to east").must_be_given(),
+        Param::integer("h", 4, {1, 32}, "cubes from north to south").must_be_given()}},
+      {"sip.io", "", {}},
+      {"sip.io.pcie_ep", "pcie_ep", {}},
+      {"sip.io.io_cpu", "io_cpu", {}},
+      {"sip.io.io_noc", "io_noc", {}},
+      {"cube", "", {Param::numbers("size_mm", {18, 14}, {0.1, 1000}, "width and height of a cube")}},
+      {"cube.pe_layout",
+       "",
+       {Param::words("corners", {"NW", "NE", "SW", "SE"}, {"NW", "NE", "SW", "SE"}, "corners that hold PEs"),
+        Param::integer("pe_per_corner", 2, {1, 16}, "PEs of each corner, in turn on its two routers")
+            .must_be_given()}},
+      {"cube.routers", "router", {}},
+      {"cube.m_cpu", "m_cpu", {}},
+      {"cube.sram", "sram", {}},
+      {"cube.ucie", "ucie", {}},
+      {"cube.hbm", "hbm", {}},
+      {"pe", "", {Param::number("clock_ghz", 1, {1e-3, 100}, "clock of the PEs' engines")}},
+      {"pe.pe_cpu", "pe_cpu", {}},
+      {"pe.pe_scheduler", "pe_scheduler", {}},
+      {"pe.pe_dma", "pe_dma", {}},
+      {"pe.pe_fetch_store", "pe_fetch_store", {}},
+      {"pe.pe_gemm", "pe_gemm", {}},
+      {"pe.pe_math", "pe_math", {}},
+      {"pe.pe_tcm", "pe_tcm", {}},
+      {"pe.pe_mmu", "pe_mmu", {}},
+      {"pe.pe_ipcq", "pe_ipcq", {}},
+      {"fabric", "", {Param::integer("packet_bytes", 256, {16, 65536}, "largest packet of a message")}},
+      {"launch",
+       "",
+       {Param::choice("start", "barrier", {"barrier", "free"},
+                      "barrier: all PEs start when the farthest could; free: each on arrival"),
+        Param::integer("control_bytes", 0, {0, 65536},
+                       "size of a control message; 0: it pays latency only")}},
+  };
+}
+
+}  // namespace
+
+const std::vector<SchemaEntry>& schema() {
+  static const std::vector<SchemaEntry> entries = make_schema();
+  return entries;
+}
+
+const SchemaEntry* find_entry(const std::string& path) {
+  const auto& all = schema();
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const SchemaEntry& e) { return e.path == path; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+std::vector<std::string> known_keys(const SchemaEntry& section) {
+  std::vector<std::string> names;
+  for (const Param& param : section.params) names.push_back(param.name);
+  const std::string prefix = section.path.empty() ? "" : section.path + ".";
+  for (const SchemaEntry& entry : schema()) {
+    const bool below = entry.path.size() > prefix.size() && entry.path.starts_with(prefix);
+    if (below && entry.path.find('.', prefix.size()) == std::string::npos)
+      names.push_back(entry.path.substr(prefix.size()));
+  }
+  return names;
+}
+
+}  // namespace kernbench::topology
