@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <numeric>
+#include <utility>
 
 namespace kernbench {
 namespace {
@@ -14,17 +15,19 @@ char folded(char c) {
   return c == '-' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
 }
 
-/// Levenshtein distance, case and `-`/`_` ignored.
+/// Fewest insertions, deletions, replacements and swaps of neighbours; case and `-`/`_` ignored.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
+  std::vector<std::size_t> before_last(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
   for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0];
+    before_last = std::exchange(last, row);
     row[0] = i + 1;
     for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t replace = diagonal + (folded(a[i]) == folded(b[j]) ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replace, row[j] + 1, row[j + 1] + 1});
+      const bool same = folded(a[i]) == folded(b[j]);
+      row[j + 1] = std::min({last[j] + (same ? 0 : 1), row[j] + 1, last[j + 1] + 1});
+      const bool swapped =
+          i > 0 && j > 0 && folded(a[i]) == folded(b[j - 1]) && folded(a[i - 1]) == folded(b[j]);
+      if (swapped) row[j + 1] = std::min(row[j + 1], before_last[j - 1] + 1);
     }
   }
   return row[b.size()];

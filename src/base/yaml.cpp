@@ -6,10 +6,6 @@
 #include <yaml-cpp/parser.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <optional>
 #include <sstream>
@@ -21,7 +17,6 @@ namespace {
 
 constexpr int kDeepest = 64;
 constexpr std::size_t kMostNodes = 100'000;  // after aliases are expanded
-constexpr std::uintmax_t kLargestFile = 4 << 20;
 
 [[noreturn]] void refuse(std::string id, const YamlPlace& place, std::string what, std::string hint = {}) {
   throw InputError({"yaml." + std::move(id), place.text(), std::move(what), std::move(hint)});
@@ -242,26 +237,6 @@ YamlNode parse_yaml(const std::string& text, const std::string& file) {
   } catch (const YAML::Exception& e) {
     refuse("syntax", {name, e.mark.line + 1, e.mark.column + 1}, e.msg);
   }
-}
-
-std::string read_text_file(const std::string& path) {
-  namespace fs = std::filesystem;
-  const auto refuse_file = [&](const char* id, std::string what) {
-    throw InputError({id, path, std::move(what), "give the path of a readable file"});
-  };
-  std::error_code error;
-  const fs::file_status status = fs::status(path, error);
-  if (status.type() == fs::file_type::not_found) refuse_file("file.missing", "no such file");
-  if (status.type() == fs::file_type::directory) refuse_file("file.folder", "this is a folder, not a file");
-  if (const auto size = fs::file_size(path, error); !error && size > kLargestFile)
-    refuse_file("file.too-large", fmt::format("{} bytes; no configuration is that large", size));
-  std::ifstream in(path, std::ios::binary);
-  if (!in) refuse_file("file.unreadable", fmt::format("cannot be read: {}", std::strerror(errno)));
-  std::string text(kLargestFile + 1, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(in.gcount()));
-  if (text.size() > kLargestFile) refuse_file("file.too-large", "endless; no configuration is that large");
-  return text;
 }
 
 }  // namespace kernbench

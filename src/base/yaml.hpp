@@ -49,7 +49,4 @@ struct YamlNode::Entry {
 /// Reads one document. `file` names it in errors. Throws InputError (`yaml.…`).
 YamlNode parse_yaml(const std::string& text, const std::string& file);
 
-/// Reads a file: a missing one, a folder or one over 4 MiB is an InputError (`file.…`).
-std::string read_text_file(const std::string& path);
-
 }  // namespace kernbench

@@ -1,1 +1,6 @@
-int main() { return 0; }
+#include "kernbench/cli.hpp"
+
+int main(int argc, char** argv) {
+  auto registry = kernbench::topology::builtin_registry();
+  return kernbench::cli_main(argc, argv, registry);
+}

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
+#include "base/file.hpp"
 #include "base/text.hpp"
 #include "base/yaml.hpp"
 #include "kernbench/error.hpp"
@@ -210,9 +212,16 @@ Machine load_machine_text(const std::string& text, const std::string& file,
 
 Machine load_machine(const std::string& file_or_name, std::span<const std::string> overrides,
                      const Registry& registry) {
-  for (const ShippedMachine& shipped : shipped_machines())
+  std::vector<std::string> names;
+  for (const ShippedMachine& shipped : shipped_machines()) {
     if (shipped.name == file_or_name)
       return load_machine_text(shipped.yaml, shipped.name, overrides, registry);
+    names.push_back(shipped.name);
+  }
+  std::error_code error;
+  if (!std::filesystem::exists(file_or_name, error))
+    throw InputError({"file.missing", file_or_name, "no such file, nor a machine that ships",
+                      fmt::format("give the path of a machine file or one of {}", join(names))});
   return load_machine_text(read_text_file(file_or_name), file_or_name, overrides, registry);
 }
 

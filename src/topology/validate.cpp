@@ -37,7 +37,7 @@ void check_sip_grid(const Machine& machine) {
 void check_address_fields(const Machine& machine) {
   const MeshCoord mesh = machine.cube_mesh();
   if (machine.cubes() > kMostCubes)
-    refuse(machine, "sip.cube_mesh",
+    refuse(machine, mesh.x >= mesh.y ? "sip.cube_mesh.w" : "sip.cube_mesh.h",
            fmt::format("{} × {} = {} cubes in a SIP", mesh.x, mesh.y, machine.cubes()),
            fmt::format("the cube field of an address has 5 bits: at most {} cubes", kMostCubes));
   if (machine.pes() > kMostPes)

@@ -13,6 +13,12 @@ TEST(Nearest, FindsTheNameWithFewestEdits) {
   EXPECT_EQ(nearest("impl", kKnown), std::vector<std::string>{"impl"});
 }
 
+TEST(Nearest, CountsASwapOfNeighboursAsOneEdit) {
+  const std::vector<std::string> kinds = {"sram", "hbm"};
+  EXPECT_EQ(nearest("hmb", kinds), std::vector<std::string>{"hbm"});
+  EXPECT_TRUE(nearest("mbh", kinds).empty());
+}
+
 TEST(Nearest, TakesDashAndUnderscoreAndCaseAsAlike) {
   EXPECT_EQ(nearest("Queue-Depth", kKnown), std::vector<std::string>{"queue_depth"});
 }

@@ -1,0 +1,106 @@
+#include "kernbench/cli.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+
+#include "base/file.hpp"
+#include "cli/command.hpp"
+#include "cli/usage_error.hpp"
+#include "kernbench/error.hpp"
+#include "kernbench/version.hpp"
+
+namespace kernbench {
+namespace {
+
+enum ExitCode : int { kOk = 0, kFailed = 1, kBadInput = 2, kDefect = 3 };
+
+constexpr const char* kAbout =
+    "KernBench: what would this kernel do on that machine?\n"
+    "A discrete-event simulator of multi-package AI accelerators.\n";
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  kernbench topology show                              the default machine\n"
+    "  kernbench topology show small --set sip.cube_mesh.w=4\n"
+    "  kernbench topology check my_machine.yaml\n"
+    "  kernbench describe hbm                               what the machine file may say about HBM\n"
+    "Exit codes: 0 success, 1 a check or the simulated program failed, 2 bad usage or input, 3 a defect of "
+    "ours";
+
+/// A reader that went away (`kernbench … | head -1`) must not kill us half way through our files.
+class IgnorePipeSignal {
+ public:
+  IgnorePipeSignal() : before_(std::signal(SIGPIPE, SIG_IGN)) {}
+  ~IgnorePipeSignal() { std::signal(SIGPIPE, before_); }
+  IgnorePipeSignal(const IgnorePipeSignal&) = delete;
+  IgnorePipeSignal& operator=(const IgnorePipeSignal&) = delete;
+
+ private:
+  void (*before_)(int);
+};
+
+int run(int argc, char** argv, topology::Registry& registry) {
+  CLI::App app(kAbout, "kernbench");
+  app.require_subcommand(1);
+  app.get_formatter()->label("SUBCOMMAND", "COMMAND");
+  app.get_formatter()->column_width(24);
+  app.set_help_flag("-h,--help", "Explain this command");
+  app.set_version_flag("--version", fmt::format("kernbench {}", version()), "Say which KernBench this is");
+  cli::Session session{registry, {}};
+  cli::add_topology_command(app, session);
+  cli::add_list_command(app, session);
+  cli::add_describe_command(app, session);
+  cli::add_version_command(app, session);
+  for (CLI::App* command : app.get_subcommands({})) command->group("Commands");
+  app.footer(kExamples);  // last, or every command would inherit it
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    return write_stdout(app.help()), kOk;
+  } catch (const CLI::CallForVersion& asked) {
+    return write_stdout(fmt::format("{}\n", asked.what())), kOk;
+  } catch (const CLI::ParseError& error) {
+    throw cli::usage_error(app, error);
+  }
+  return session.action();
+}
+
+void complain(const char* text) { fmt::print(stderr, "kernbench: {}\n", text); }
+
+/// The one place where errors become exit codes.
+int run_guarded(int argc, char** argv, topology::Registry& registry) {
+  try {
+    return run(argc, argv, registry);
+  } catch (const ReaderGone&) {
+    return kOk;
+  } catch (const InputError& error) {
+    return complain(error.what()), kBadInput;
+  } catch (const SimulationError& error) {
+    return complain(error.what()), kFailed;
+  } catch (const Error& error) {
+    return complain(error.what()), kDefect;
+  } catch (const std::exception& error) {
+    return complain(
+               fmt::format("unexpected failure: {}\n  hint: this is a defect of KernBench itself; please "
+                           "report it with the command that led here",
+                           error.what())
+                   .c_str()),
+           kDefect;
+  }
+}
+
+}  // namespace
+
+int cli_main(int argc, char** argv, topology::Registry& registry) noexcept {
+  const IgnorePipeSignal quiet;
+  try {
+    return run_guarded(argc, argv, registry);
+  } catch (...) {  // not even the complaint could be made
+    return kDefect;
+  }
+}
+
+}  // namespace kernbench

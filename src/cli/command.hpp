@@ -1,0 +1,38 @@
+// How a command joins the command line: one `add_…` function per command, one file each, one line in
+// cli_main.cpp. It declares its words and options and leaves in `session.action` what is to be done once all
+// of them are read.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "kernbench/machine.hpp"
+#include "kernbench/registry.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace kernbench::cli {
+
+struct Session {
+  topology::Registry& registry;
+  std::function<int()> action;  // returns the exit code
+};
+
+void add_topology_command(CLI::App& app, Session& session);
+void add_list_command(CLI::App& app, Session& session);
+void add_describe_command(CLI::App& app, Session& session);
+void add_version_command(CLI::App& app, Session& session);
+
+/// The machine a command works on: `[F] [--set KEY=VALUE …]`.
+struct MachineChoice {
+  std::string file = "default";
+  std::vector<std::string> overrides;
+
+  void declare(CLI::App& command);
+  topology::Machine load(const topology::Registry& registry) const;
+};
+
+}  // namespace kernbench::cli

@@ -1,0 +1,106 @@
+// `kernbench describe NAME`: a kind, an impl or a part of the machine file, with all its parameters.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "base/file.hpp"
+#include "base/text.hpp"
+#include "cli/command.hpp"
+#include "kernbench/error.hpp"
+#include "topology/schema.hpp"
+
+namespace kernbench::cli {
+namespace {
+
+using topology::Impl;
+using topology::Kind;
+using topology::Registry;
+using topology::SchemaEntry;
+
+std::string fallback_text(const Param& param) {
+  if (param.required) return "must be given";
+  return std::holds_alternative<std::monostate>(param.fallback) ? "may be left out"
+                                                                : "default " + to_yaml(param.fallback);
+}
+
+std::string params_text(const std::string& title, const std::vector<Param>& params) {
+  if (params.empty()) return {};
+  std::string text = "\n" + title + "\n";
+  for (const Param& param : params)
+    text += fmt::format("  {}: {}\n      {}; {}\n", param.name, param.doc, param.expectation(),
+                        fallback_text(param));
+  return text;
+}
+
+/// Where components of a kind stand in a machine file.
+std::string places(const Kind& kind) {
+  std::vector<std::string> paths;
+  for (const SchemaEntry& entry : topology::schema())
+    if (entry.kind == kind.name) paths.push_back(entry.path);
+  return paths.empty() ? "" : fmt::format("in the machine file: {}\n", join(paths));
+}
+
+std::string describe_kind(const Kind& kind) {
+  std::vector<std::string> impls;
+  for (const Impl& impl : kind.impls) impls.push_back(impl.name);
+  std::string text = fmt::format("{}: {}\n{}impl: {}\n", kind.name, kind.doc, places(kind), join(impls));
+  text += params_text("parameters", kind.params);
+  for (const Impl& impl : kind.impls) text += params_text("parameters of " + impl.name, impl.params);
+  return text;
+}
+
+std::string describe_impl(const Kind& kind, const Impl& impl) {
+  return fmt::format("{}: {}\nimpl of kind {}\n{}{}{}", impl.name, impl.doc, kind.name, places(kind),
+                     params_text("parameters", impl.params),
+                     params_text("parameters of every " + kind.name, kind.params));
+}
+
+std::string describe_section(const SchemaEntry& entry) {
+  std::vector<std::string> inside;
+  for (const std::string& key : topology::known_keys(entry))
+    if (topology::find_entry(entry.path + "." + key)) inside.push_back(key);
+  return fmt::format("{}: a section of the machine file\n{}{}", entry.path,
+                     inside.empty() ? "" : fmt::format("holds: {}\n", join(inside)),
+                     params_text("parameters", entry.params));
+}
+
+std::vector<std::string> known_names(const Registry& registry) {
+  std::vector<std::string> names;
+  for (const Kind& kind : registry.kinds()) {
+    names.push_back(kind.name);
+    for (const Impl& impl : kind.impls) names.push_back(impl.name);
+  }
+  for (const SchemaEntry& entry : topology::schema()) names.push_back(entry.path);
+  return names;
+}
+
+std::string describe(const std::string& name, const Registry& registry) {
+  if (const Kind* kind = registry.find(name)) return describe_kind(*kind);
+  for (const Kind& kind : registry.kinds())
+    if (const Impl* impl = kind.find(name)) return describe_impl(kind, *impl);
+  if (const SchemaEntry* entry = topology::find_entry(name))
+    return entry->kind.empty() ? describe_section(*entry) : describe_kind(*registry.find(entry->kind));
+  const std::vector<std::string> names = known_names(registry);
+  throw InputError({"cli.unknown-name", "", fmt::format("nothing is called '{}'", name),
+                    nearest(name, names).empty() ? "'kernbench list components' shows the names"
+                                                 : suggest(name, names, "names")});
+}
+
+}  // namespace
+
+void add_describe_command(CLI::App& app, Session& session) {
+  CLI::App* command =
+      app.add_subcommand("describe", "Explain a kind, an impl or a section: all its parameters");
+  const auto name = std::make_shared<std::string>();
+  command
+      ->add_option("name", *name,
+                   "A kind (hbm), an impl (builtin.hbm) or a path of the machine file (sip.io)")
+      ->type_name("NAME")
+      ->required();
+  command->callback([&session, name] {
+    session.action = [&session, name] { return write_stdout(describe(*name, session.registry)), 0; };
+  });
+}
+
+}  // namespace kernbench::cli

@@ -1,0 +1,72 @@
+// `kernbench list [topologies|components]`
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <memory>
+
+#include "base/file.hpp"
+#include "base/text.hpp"
+#include "cli/command.hpp"
+#include "kernbench/error.hpp"
+
+namespace kernbench::cli {
+namespace {
+
+std::string topologies(const Session&) {
+  std::string text = "topologies (kernbench topology show NAME)\n";
+  for (const auto& machine : topology::shipped_machines())
+    text += fmt::format("  {:<15} {}\n", machine.name, machine.summary);
+  return text;
+}
+
+/// A line per kind, its impls below it.
+std::string components(const Session& session) {
+  std::string text = "components: kinds and the impls of each (kernbench describe NAME)\n";
+  for (const topology::Kind& kind : session.registry.kinds()) {
+    text += fmt::format("  {:<15} {}\n", kind.name, kind.doc);
+    for (const topology::Impl& impl : kind.impls)
+      text += impl.doc == kind.doc ? fmt::format("    {}\n", impl.name)
+                                   : fmt::format("    {}: {}\n", impl.name, impl.doc);
+  }
+  return text;
+}
+
+struct List {
+  const char* name;
+  std::string (*text)(const Session&);
+};
+constexpr std::array kLists = {List{"topologies", topologies}, List{"components", components}};
+
+std::string one_list(const std::string& name, const Session& session) {
+  const auto found =
+      std::find_if(kLists.begin(), kLists.end(), [&](const List& l) { return l.name == name; });
+  if (found != kLists.end()) return found->text(session);
+  std::vector<std::string> names;
+  for (const List& list : kLists) names.emplace_back(list.name);
+  throw InputError(
+      {"cli.usage", "", fmt::format("there is no list of '{}'", name), suggest(name, names, "lists")});
+}
+
+std::string all_lists(const Session& session) {
+  std::string text;
+  for (const List& list : kLists) text += (text.empty() ? "" : "\n") + list.text(session);
+  return text;
+}
+
+}  // namespace
+
+void add_list_command(CLI::App& app, Session& session) {
+  CLI::App* command = app.add_subcommand("list", "List what there is");
+  const auto name = std::make_shared<std::string>();
+  command->add_option("what", *name, "topologies or components; left out: all")->type_name("WHAT");
+  command->callback([&session, name] {
+    session.action = [&session, name] {
+      write_stdout(name->empty() ? all_lists(session) : one_list(*name, session));
+      return 0;
+    };
+  });
+}
+
+}  // namespace kernbench::cli

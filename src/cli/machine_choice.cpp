@@ -1,0 +1,24 @@
+#include <CLI/CLI.hpp>
+
+#include "base/text.hpp"
+#include "cli/command.hpp"
+
+namespace kernbench::cli {
+
+void MachineChoice::declare(CLI::App& command) {
+  std::vector<std::string> names;
+  for (const auto& shipped : topology::shipped_machines()) names.push_back(shipped.name);
+  command.add_option("machine", file, "A machine file, or a shipped machine: " + join(names))
+      ->type_name("F")
+      ->capture_default_str();
+  command
+      .add_option("--set", overrides, "Override a value of the machine, e.g. sip.cube_mesh.w=8 (repeatable)")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+}
+
+topology::Machine MachineChoice::load(const topology::Registry& registry) const {
+  return topology::load_machine(file, overrides, registry);
+}
+
+}  // namespace kernbench::cli

@@ -1,0 +1,261 @@
+#include "cli/machine_tree.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "base/text.hpp"
+#include "topology/figures.hpp"
+
+namespace kernbench::cli {
+namespace {
+
+using topology::Figures;
+using topology::Group;
+using topology::LevelFigures;
+using topology::Machine;
+
+/// A part, what there is to say of it, and the parts inside it.
+struct Branch {
+  std::string name;
+  std::string text;
+  std::vector<Branch> inside = {};
+};
+
+std::string count_of(std::int64_t n, const char* one, const char* many) {
+  return fmt::format("{} {}", n, n == 1 ? one : many);
+}
+
+/// 8.19 TFLOP/s, 65.5 TFLOP/s, 1.05 PFLOP/s: three digits and the unit that fits. `value` is in `units[0]`.
+std::string scaled(double value, std::span<const char* const> units) {
+  std::size_t unit = 0;
+  while (value >= 1000 && unit + 1 < units.size()) value /= 1000, ++unit;
+  return fmt::format("{:.{}f} {}", value, value >= 100 ? 0 : value >= 10 ? 1 : 2, units[unit]);
+}
+
+std::string flops(double tflops) {
+  constexpr std::array kUnits = {"TFLOP/s", "PFLOP/s", "EFLOP/s"};
+  return scaled(tflops, kUnits);
+}
+
+std::string operations(double gops) {
+  constexpr std::array kUnits = {"GOP/s", "TOP/s", "POP/s"};
+  return scaled(gops, kUnits);
+}
+
+std::string rate(double gbs) {
+  constexpr std::array kUnits = {"GB/s", "TB/s", "PB/s"};
+  return scaled(gbs, kUnits);
+}
+
+std::string gbs(const ParamSet& params, const char* name = "bw_gbs") {
+  return fmt::format("{} GB/s", params.number(name));
+}
+
+std::string ns(const ParamSet& params, const char* name = "overhead_ns") {
+  return fmt::format("{} ns", params.number(name));
+}
+
+std::string mib(const ParamSet& params, const char* name) {
+  return fmt::format("{} MiB", params.number(name));
+}
+
+/// What a component that is not the builtin one adds to its line.
+std::string foreign_impl(const Group& group) {
+  if (group.impl == "builtin." + group.kind) return {};
+  return fmt::format("; impl {}", group.impl);
+}
+
+Branch component(const Machine& machine, const char* path, std::string name, const std::string& text) {
+  return {std::move(name), text + foreign_impl(machine.group(path))};
+}
+
+Branch io_chiplet(const Machine& machine) {
+  const auto part = [&](const char* path, const char* name, const std::string& more = "") {
+    return component(machine, path, name, ns(machine.at(path)) + more);
+  };
+  return {
+      "IO chiplet",
+      fmt::format("{} to the top row of cubes", count_of(machine.cube_mesh().x, "UCIe port", "UCIe ports")),
+      {part("sip.io.pcie_ep", "pcie_ep"), part("sip.io.io_cpu", "io_cpu"),
+       part("sip.io.io_noc", "io_noc",
+            fmt::format(", links {} each way", gbs(machine.at("sip.io.io_noc"))))}};
+}
+
+Branch routers(const Machine& machine) {
+  const ParamSet& params = machine.at("cube.routers");
+  const std::int64_t rows = params.integer("rows");
+  const std::int64_t cols = params.integer("cols");
+  const auto& hole = params.numbers("hole");
+  const auto count = rows * cols - static_cast<std::int64_t>(hole[0] * hole[1]);
+  const std::string around =
+      hole[0] > 0 ? fmt::format(" around the HBM stack ({} × {} left out)", hole[0], hole[1]) : "";
+  return component(
+      machine, "cube.routers", fmt::format("{} routers", count),
+      fmt::format("{} × {} grid{}; {}, links {} each way", rows, cols, around, ns(params), gbs(params)));
+}
+
+Branch ucie(const Machine& machine, const Figures& all) {
+  const ParamSet& params = machine.at("cube.ucie");
+  return component(
+      machine, "cube.ucie", "4 UCIe ports",
+      fmt::format("N E S W, each {} of {} = {} each way; {}, {} ns a crossing",
+                  count_of(params.integer("connections"), "connection", "connections"), gbs(params),
+                  rate(all.ucie_port_gbs), ns(params), 2 * params.number("overhead_ns")));
+}
+
+Branch hbm(const Machine& machine) {
+  const ParamSet& params = machine.at("cube.hbm");
+  const std::string timing =
+      params.text("model") == "rows" && params.find("row_hit_ns")
+          ? fmt::format("rows {}/{}/{} ns hit/closed/conflict", params.number("row_hit_ns"),
+                        params.number("row_closed_ns"), params.number("row_conflict_ns"))
+          : fmt::format("model {}, access {}", params.text("model"), ns(params, "access_ns"));
+  return component(
+      machine, "cube.hbm", fmt::format("HBM {} GiB", params.number("hbm_total_gb_per_cube")),
+      fmt::format("{} of {}, {} over {}, bursts of {} B; {}", count_of(machine.pes(), "slice", "slices"),
+                  to_string(machine.hbm_slice()), gbs(params, "hbm_to_router_bw_gbs"),
+                  count_of(params.integer("num_pcs"), "pseudo-channel", "pseudo-channels"),
+                  params.integer("burst_bytes"), timing));
+}
+
+std::vector<Branch> pe_control(const Machine& machine) {
+  const ParamSet& cpu = machine.at("pe.pe_cpu");
+  const ParamSet& scheduler = machine.at("pe.pe_scheduler");
+  return {
+      component(machine, "pe.pe_cpu", "pe_cpu",
+                fmt::format("{} a launch, {} a command; {}, queues of {}", ns(cpu),
+                            count_of(cpu.integer("dispatch_cycles"), "cycle", "cycles"), cpu.text("issue"),
+                            cpu.integer("queue_depth"))),
+      component(machine, "pe.pe_scheduler", "pe_scheduler",
+                fmt::format("{} a composite; {}", ns(scheduler),
+                            count_of(scheduler.integer("pipeline_depth"), "tile buffer", "tile buffers"))),
+      component(machine, "pe.pe_mmu", "pe_mmu", ns(machine.at("pe.pe_mmu")) + " a look-up"),
+      component(machine, "pe.pe_ipcq", "pe_ipcq", ns(machine.at("pe.pe_ipcq")) + " an operation"),
+  };
+}
+
+std::vector<Branch> pe_engines(const Machine& machine, const Figures& all) {
+  const ParamSet& dma = machine.at("pe.pe_dma");
+  const ParamSet& gemm = machine.at("pe.pe_gemm");
+  const ParamSet& tcm = machine.at("pe.pe_tcm");
+  return {
+      component(machine, "pe.pe_dma", "pe_dma",
+                fmt::format("{}, {} each way to its router; {} in flight a channel", ns(dma), gbs(dma),
+                            count_of(dma.integer("outstanding"), "transfer", "transfers"))),
+      component(machine, "pe.pe_fetch_store", "pe_fetch_store", "between TCM and registers"),
+      component(
+          machine, "pe.pe_gemm", "pe_gemm",
+          fmt::format("tile {} × {} × {} (M × K × N) in {} = {}", gemm.integer("tile_m"),
+                      gemm.integer("tile_k"), gemm.integer("tile_n"),
+                      count_of(gemm.integer("tile_cycles"), "cycle", "cycles"), flops(all.pe.gemm_tflops))),
+      component(machine, "pe.pe_math", "pe_math",
+                fmt::format("{} B a cycle = {} in f16", machine.at("pe.pe_math").integer("vector_bytes"),
+                            operations(all.pe.math_gops))),
+      component(
+          machine, "pe.pe_tcm", fmt::format("pe_tcm {}", mib(tcm, "capacity_mb")),
+          fmt::format("read {}, write {}; {} for the scheduler, {} kernel scratch", gbs(tcm, "read_bw_gbs"),
+                      gbs(tcm, "write_bw_gbs"), mib(tcm, "scheduler_mb"), mib(tcm, "kernel_scratch_mb"))),
+  };
+}
+
+Branch pes(const Machine& machine, const Figures& all) {
+  const ParamSet& layout = machine.at("cube.pe_layout");
+  std::vector<Branch> parts = pe_control(machine);
+  for (Branch& engine : pe_engines(machine, all)) parts.push_back(std::move(engine));
+  return {count_of(machine.pes(), "PE", "PEs"),
+          fmt::format("{} GHz; {} in each corner {}", machine.at("pe").number("clock_ghz"),
+                      layout.integer("pe_per_corner"), join(layout.words("corners"), " ")),
+          std::move(parts)};
+}
+
+Branch cubes(const Machine& machine, const Figures& all) {
+  const auto& size = machine.at("cube").numbers("size_mm");
+  const ParamSet& sram = machine.at("cube.sram");
+  return {count_of(machine.cubes(), "cube", "cubes"),
+          fmt::format("{} × {} mesh, {} × {} mm each", machine.cube_mesh().x, machine.cube_mesh().y, size[0],
+                      size[1]),
+          {routers(machine), ucie(machine, all), hbm(machine),
+           component(machine, "cube.sram", fmt::format("SRAM {}", mib(sram, "capacity_mb")),
+                     fmt::format("{}, {} each way", ns(sram), gbs(sram))),
+           component(machine, "cube.m_cpu", "M CPU", ns(machine.at("cube.m_cpu"))), pes(machine, all)}};
+}
+
+Branch system(const Machine& machine, const Figures& all) {
+  const std::string& topology = machine.at("system.sips").text("topology");
+  const MeshCoord grid = machine.sip_grid();
+  const bool is_ring = machine.sip_topology() == topology::SipTopology::ring_1d;
+  return {
+      "system",
+      fmt::format("wires {} ns/mm, packets of {} B", machine.at("system").number("ns_per_mm"),
+                  machine.at("fabric").integer("packet_bytes")),
+      {component(machine, "system.host", "host", ns(machine.at("system.host"))),
+       component(machine, "system.switch", "switch",
+                 fmt::format("{}, links {} each way", ns(machine.at("system.switch")), rate(all.pcie_gbs))),
+       {count_of(machine.sips(), "SIP", "SIPs"),
+        is_ring ? topology : fmt::format("{}, {} × {}", topology, grid.x, grid.y),
+        {io_chiplet(machine), cubes(machine, all)}}}};
+}
+
+struct Row {
+  std::string name, text;
+};
+
+void flatten(const Branch& branch, const std::string& before_name, const std::string& before_inside,
+             std::vector<Row>& rows) {
+  rows.push_back({before_name + branch.name, branch.text});
+  for (std::size_t i = 0; i < branch.inside.size(); ++i) {
+    const bool last = i + 1 == branch.inside.size();
+    flatten(branch.inside[i], before_inside + (last ? "└─ " : "├─ "), before_inside + (last ? "   " : "│  "),
+            rows);
+  }
+}
+
+std::string tree_text(const Branch& root) {
+  std::vector<Row> rows;
+  flatten(root, "", "", rows);
+  std::string text;
+  constexpr std::size_t kNameWidth = 28;
+  for (const Row& row : rows) text += fmt::format("{:<{}}{}\n", row.name, kNameWidth, row.text);
+  return text;
+}
+
+std::string peaks_table(const Figures& all) {
+  const std::array<const LevelFigures*, 4> levels = {&all.pe, &all.cube, &all.sip, &all.machine};
+  std::string text = fmt::format("{:<14}{:>14}{:>14}{:>14}{:>14}\n", "peak", "PE", "cube", "SIP", "machine");
+  const auto row = [&](const char* name, auto value) {
+    text += fmt::format("{:<14}", name);
+    for (const LevelFigures* level : levels) text += fmt::format("{:>14}", value(*level));
+    text += "\n";
+  };
+  const auto size = [](Bytes bytes) { return bytes == 0_B ? std::string("–") : to_string(bytes); };
+  row("matrix", [](const LevelFigures& l) { return flops(l.gemm_tflops); });
+  row("vector, f16", [](const LevelFigures& l) { return operations(l.math_gops); });
+  row("HBM rate", [](const LevelFigures& l) { return rate(l.hbm_gbs); });
+  row("HBM", [&](const LevelFigures& l) { return size(l.hbm); });
+  row("SRAM", [&](const LevelFigures& l) { return size(l.sram); });
+  row("TCM", [&](const LevelFigures& l) { return size(l.tcm); });
+  return text;
+}
+
+}  // namespace
+
+std::string machine_headline(const Machine& machine) {
+  return fmt::format("{} × {} × {} = {}", count_of(machine.sips(), "SIP", "SIPs"),
+                     count_of(machine.cubes(), "cube", "cubes"), count_of(machine.pes(), "PE", "PEs"),
+                     count_of(machine.total_pes(), "PE", "PEs"));
+}
+
+std::string machine_tree(const Machine& machine, const topology::Graph& graph) {
+  const Figures all = topology::figures(machine);
+  const std::vector<std::string> ideal = machine.idealised();
+  return fmt::format(
+      "{}: {}; a graph of {} nodes and {} links\n\n{}\n{}\nns: what a message pays on arrival\nidealised: "
+      "{}\n",
+      machine.source(), machine_headline(machine), graph.node_count(), graph.link_count(),
+      tree_text(system(machine, all)), peaks_table(all), ideal.empty() ? "nothing" : join(ideal));
+}
+
+}  // namespace kernbench::cli

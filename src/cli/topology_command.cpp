@@ -1,0 +1,70 @@
+// `kernbench topology show|check|draw`
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/file.hpp"
+#include "cli/command.hpp"
+#include "cli/machine_tree.hpp"
+#include "kernbench/error.hpp"
+#include "kernbench/graph.hpp"
+#include "topology/machine_json.hpp"
+
+namespace kernbench::cli {
+namespace {
+
+using topology::Graph;
+using topology::Machine;
+
+void add_show(CLI::App& topology, Session& session) {
+  struct Options {
+    MachineChoice machine;
+    bool yaml = false;
+    bool json = false;
+  };
+  CLI::App* command = topology.add_subcommand("show", "Print a machine: counts, capacities, rates, peaks");
+  const auto options = std::make_shared<Options>();
+  options->machine.declare(*command);
+  command->add_flag("--yaml", options->yaml, "Print it as a complete machine file");
+  command->add_flag("--json", options->json, "Print it for programs, with derived peaks");
+  command->callback([&session, options] {
+    session.action = [&session, options] {
+      if (options->yaml && options->json)
+        throw InputError({"cli.usage", "", "--yaml and --json exclude each other", "leave one out"});
+      const Machine machine = options->machine.load(session.registry);
+      const Graph graph(machine);
+      write_stdout(options->yaml   ? topology::to_yaml(machine)
+                   : options->json ? topology::to_json(machine, graph).dump(2) + "\n"
+                                   : machine_tree(machine, graph));
+      return 0;
+    };
+  });
+}
+
+void add_check(CLI::App& topology, Session& session) {
+  CLI::App* command =
+      topology.add_subcommand("check", "Check a machine file; silence on stdout if it is bad");
+  const auto choice = std::make_shared<MachineChoice>();
+  choice->declare(*command);
+  command->callback([&session, choice] {
+    session.action = [&session, choice] {
+      const Machine machine = choice->load(session.registry);
+      const Graph graph(machine);
+      write_stdout(fmt::format("{}: ok: {}\n", choice->file, machine_headline(machine)));
+      return 0;
+    };
+  });
+}
+
+}  // namespace
+
+void add_topology_command(CLI::App& app, Session& session) {
+  CLI::App* topology = app.add_subcommand("topology", "Look at a machine: show, check");
+  topology->require_subcommand(1);
+  add_show(*topology, session);
+  add_check(*topology, session);
+}
+
+}  // namespace kernbench::cli

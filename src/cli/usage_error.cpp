@@ -1,0 +1,68 @@
+#include "cli/usage_error.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "base/text.hpp"
+
+namespace kernbench::cli {
+namespace {
+
+/// The innermost command that was recognised, and how it is called: "kernbench topology show".
+struct Reached {
+  const CLI::App* app;
+  std::string words;
+};
+
+Reached innermost(const CLI::App& root) {
+  Reached reached{&root, root.get_name()};
+  for (auto inner = root.get_subcommands(); !inner.empty(); inner = reached.app->get_subcommands()) {
+    reached.app = inner.front();
+    reached.words += " " + reached.app->get_name();
+  }
+  return reached;
+}
+
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(command->get_name());
+  return names;
+}
+
+std::vector<std::string> option_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
+  }
+  return names;
+}
+
+InputError unknown_word(const Reached& reached, const std::string& word) {
+  const bool is_option = word.starts_with('-');
+  const std::vector<std::string> commands = command_names(*reached.app);
+  if (!is_option && commands.empty())
+    return InputError({"cli.usage", "", fmt::format("'{}' takes no further word '{}'", reached.words, word),
+                       fmt::format("'{} --help' shows what it takes", reached.words)});
+  return InputError(
+      {"cli.usage", "",
+       fmt::format("'{}' has no {} '{}'", reached.words, is_option ? "option" : "command", word),
+       suggest(word, is_option ? option_names(*reached.app) : commands, is_option ? "options" : "commands")});
+}
+
+}  // namespace
+
+InputError usage_error(const CLI::App& app, const CLI::ParseError& error) {
+  const Reached reached = innermost(app);
+  if (const auto extra = app.remaining(true); !extra.empty()) return unknown_word(reached, extra.front());
+  const std::vector<std::string> commands = command_names(*reached.app);
+  if (!commands.empty())
+    return InputError({"cli.usage", "", fmt::format("'{}' needs a command", reached.words),
+                       fmt::format("one of {}; '{} --help' explains", join(commands), reached.words)});
+  return InputError({"cli.usage", "", fmt::format("'{}': {}", reached.words, error.what()),
+                     fmt::format("'{} --help' shows what it takes", reached.words)});
+}
+
+}  // namespace kernbench::cli

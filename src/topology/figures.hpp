@@ -1,0 +1,25 @@
+// What follows from a machine's parameters: counts, peaks, capacities, at each level of the machine.
+#pragma once
+
+#include "kernbench/machine.hpp"
+
+namespace kernbench::topology {
+
+/// Of everything inside one PE, cube, SIP or the machine.
+struct LevelFigures {
+  std::int64_t pes = 0;
+  double gemm_tflops = 0;  // matrix units; a multiply-add is 2 operations
+  double math_gops = 0;    // vector units, simple operations on f16 elements, in 10⁹ per second
+  Bytes tcm, sram, hbm;
+  double hbm_gbs = 0;  // reads and writes together
+};
+
+struct Figures {
+  LevelFigures pe, cube, sip, machine;
+  double ucie_port_gbs = 0;  // per direction, all connections of a port
+  double pcie_gbs = 0;       // per direction, one link of the switch
+};
+
+Figures figures(const Machine& machine);
+
+}  // namespace kernbench::topology
