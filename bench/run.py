@@ -1,0 +1,90 @@
+#!/usr/bin/python3
+"""Runs the benchmarks beside their SimPy peers and prints one table of rates and ratios.
+
+Usage: bench/run.py BUILD_DIR [--repetitions N] [--only NAME]
+
+Engines take turns, so that a disturbance of the machine meets all of them; each rate is the best of the repetitions.
+Exit code 1 if the checksums of a workload differ.
+"""
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+# A row of the table: workload, unit, and the least ratio to SimPy and to the bare queue that we hold ourselves to.
+# The engines are the cases WORKLOAD/kernbench and WORKLOAD/bare of kernbench_bench, and peers/WORKLOAD.py.
+CASES = [
+    ("hold", "timeout", 40, 0.65),
+    ("pipeline", "hop", 200, 0.65),
+    ("ring", "message", 100, 0.65),
+]
+
+
+def run_native(binary, workload, engine):
+    """One Google Benchmark case: (rate, checksum)."""
+    out = subprocess.run(
+        [binary, f"--benchmark_filter=^{workload}/{engine}/", "--benchmark_format=json", "--benchmark_min_time=0.3"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    if out.returncode != 0:
+        sys.exit(f"{binary} failed on {workload}/{engine}:\n{out.stderr}")
+    case = json.loads(out.stdout)["benchmarks"][0]
+    return case["items_per_second"], case["label"]
+
+
+def run_peer(workload):
+    """The SimPy peer, with the interpreter that has apt's SimPy 3: (rate, checksum)."""
+    out = subprocess.run(["/usr/bin/python3", HERE / "peers" / f"{workload}.py"], stdout=subprocess.PIPE, text=True,
+                         check=True)
+    result = json.loads(out.stdout)
+    return result["rate"], result["checksum"]
+
+
+def measure(binary, workload, repetitions):
+    """Best rate and set of checksums per engine."""
+    engines = {
+        "simpy": lambda: run_peer(workload),
+        "bare": lambda: run_native(binary, workload, "bare"),
+        "kernbench": lambda: run_native(binary, workload, "kernbench"),
+    }
+    rates, checksums = dict.fromkeys(engines, 0.0), set()
+    for _ in range(repetitions):
+        for name, run in engines.items():
+            rate, checksum = run()
+            rates[name] = max(rates[name], rate)
+            checksums.add(checksum)
+    return rates, checksums
+
+
+def human(rate):
+    return f"{rate / 1e6:.2f} M/s" if rate >= 1e6 else f"{rate / 1e3:.1f} k/s"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("build_dir", type=pathlib.Path)
+    parser.add_argument("--repetitions", type=int, default=3)
+    parser.add_argument("--only", help="run this workload only")
+    args = parser.parse_args()
+
+    row = "{:<10} {:<8} {:>11} {:>11} {:>11} {:>9} {:>8} {:>9} {:>8}  {}"
+    print(row.format("workload", "unit", "SimPy", "bare queue", "KernBench", "x SimPy", "target", "x bare", "target",
+                     "checksums"))
+    all_equal = True
+    for workload, unit, least_simpy, least_bare in CASES:
+        if args.only not in (None, workload):
+            continue
+        rates, checksums = measure(args.build_dir / "kernbench_bench", workload, args.repetitions)
+        equal = len(checksums) == 1
+        all_equal &= equal
+        print(row.format(workload, unit, human(rates["simpy"]), human(rates["bare"]), human(rates["kernbench"]),
+                         f"{rates['kernbench'] / rates['simpy']:.0f}", f">= {least_simpy}",
+                         f"{rates['kernbench'] / rates['bare']:.2f}", f">= {least_bare}",
+                         "equal" if equal else "DIFFER " + " ".join(sorted(checksums))), flush=True)
+    return 0 if all_equal else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,43 @@
+// What every benchmark case reports. Cases are written as functions that build a model, run it and return
+// this.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+namespace kernbench::bench {
+
+struct Result {
+  std::int64_t units = 0;      // what the case counts: timeouts, hops, messages
+  std::uint64_t checksum = 0;  // made of the times of all units; equal for all engines
+  double seconds = 0;          // wall time of the run, without building the model
+};
+
+template <class Body>
+double seconds_of(Body&& body) {
+  const auto start = std::chrono::steady_clock::now();
+  body();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// The pseudo-random numbers of all engines, 31 bits each.
+class Lcg {
+ public:
+  explicit Lcg(std::uint32_t seed) : x_(seed) {}
+  std::uint32_t next() { return x_ = (x_ * 1103515245U + 12345U) & 0x7fffffffU; }
+
+ private:
+  std::uint32_t x_;
+};
+
+// KernBench: components as they are written in the simulator, with processes and building blocks.
+Result hold();
+Result pipeline();
+Result ring();
+
+// The ceiling: plain handlers on the same event queue, nothing else.
+Result hold_bare();
+Result pipeline_bare();
+Result ring_bare();
+
+}  // namespace kernbench::bench

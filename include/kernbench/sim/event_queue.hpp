@@ -1,0 +1,132 @@
+// The event queue: a hierarchical timing wheel. Push, pop and cancel take constant time and allocate nothing.
+#pragma once
+
+#include <kernbench/error.hpp>
+#include <kernbench/sim/event.hpp>
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+namespace kernbench::sim {
+
+/// Holds events in order of (time, insertion).
+///
+/// Eight levels of 256 slots, one level per byte of the time. An event stands at the level of the highest
+/// byte in which its time differs from `now()`, in the slot that byte names. A slot of level 0 therefore
+/// holds one instant; a slot of a higher level holds a range, and is spread over the lower levels, all empty
+/// by then, when the clock reaches it. Lists keep insertion order in both moves, so equal times pop as they
+/// were pushed.
+class EventQueue {
+ public:
+  /// The clock: the time of the last event popped, or later after `pop` came back empty or `advance`.
+  Time now() const { return now_; }
+  std::size_t size() const { return size_; }
+  std::size_t peak_size() const { return peak_; }
+
+  /// Adds `e` behind all events of the same time. `at` must not lie in the past.
+  void push(Event& e, Time at) {
+    KB_ASSERT(at >= now_, "an event at {} ps was scheduled at {} ps: the past cannot be changed", at.ps(),
+              now_.ps());
+    KB_ASSERT(!e.scheduled(), "an event for {} ps was scheduled twice", e.time_.ps());
+    e.time_ = at;
+    link(e);
+    if (++size_ > peak_) peak_ = size_;
+  }
+
+  /// Takes the next event if it is due at or before `limit`, and moves the clock to it. Otherwise returns
+  /// null; the clock may then have moved, to `limit` at most.
+  Event* pop(Time limit) {
+    while (words_ != 0) {
+      const std::size_t slot = first_slot();
+      Event* head = slots_[slot]->next_;
+      if (slot < kSlotsPerLevel || head == slots_[slot]) {  // one instant, or a lone event: no need to spread
+        if (head->time_ > limit) return nullptr;
+        now_ = head->time_;
+        unlink_head(slot);
+        return head;
+      }
+      if (!spread(slot, limit)) return nullptr;
+    }
+    return nullptr;
+  }
+
+  /// Takes `e` out again. Returns false if it is not in this queue.
+  bool cancel(Event& e);
+
+  /// No event is earlier than this; exact unless several share a slot of a higher level. `never` if empty.
+  Time bound() const {
+    if (words_ == 0) return Time::never();
+    const std::size_t slot = first_slot();
+    const Event* tail = slots_[slot];
+    return tail->next_ == tail ? tail->time_ : start_of(slot);
+  }
+
+  /// Moves the clock to `to`, which no event may precede.
+  void advance(Time to);
+
+  /// Drops all events, sets the clock to zero and forgets the peak.
+  void clear();
+
+ private:
+  static constexpr int kBits = 8;
+  static constexpr std::size_t kSlotsPerLevel = 1U << kBits;
+  static constexpr std::size_t kSlots = kSlotsPerLevel * (64 / kBits);
+
+  static int shift_of(std::size_t slot) { return static_cast<int>(slot / kSlotsPerLevel) * kBits; }
+  std::size_t slot_of(Time t) const {
+    const auto ps = static_cast<std::uint64_t>(t.ps());
+    const int differing = 63 - std::countl_zero((ps ^ static_cast<std::uint64_t>(now_.ps())) | 1);
+    const int level = differing / kBits;
+    return static_cast<std::size_t>(level) * kSlotsPerLevel +
+           ((ps >> (level * kBits)) & (kSlotsPerLevel - 1));
+  }
+  std::size_t first_slot() const {
+    const auto word = static_cast<std::size_t>(std::countr_zero(words_));
+    return word * 64 + static_cast<std::size_t>(std::countr_zero(occupied_[word]));
+  }
+  Time start_of(std::size_t slot) const {
+    const int shift = shift_of(slot);
+    return Time::from_ps(slots_[slot]->time_.ps() >> shift << shift);
+  }
+
+  void link(Event& e) {
+    const std::size_t slot = slot_of(e.time_);
+    if (Event* tail = slots_[slot]) {
+      e.next_ = tail->next_;
+      tail->next_ = &e;
+    } else {
+      e.next_ = &e;
+      occupied_[slot / 64] |= std::uint64_t{1} << (slot % 64);
+      words_ |= std::uint32_t{1} << (slot / 64);
+    }
+    slots_[slot] = &e;
+  }
+  void unlink_head(std::size_t slot) {
+    Event* tail = slots_[slot];
+    Event* head = tail->next_;
+    if (head == tail)
+      vacate(slot);
+    else
+      tail->next_ = head->next_;
+    head->next_ = nullptr;
+    --size_;
+  }
+  void vacate(std::size_t slot) {
+    slots_[slot] = nullptr;
+    occupied_[slot / 64] &= ~(std::uint64_t{1} << (slot % 64));
+    if (occupied_[slot / 64] == 0) words_ &= ~(std::uint32_t{1} << (slot / 64));
+  }
+  bool spread(std::size_t slot, Time limit);
+  void relink_all(std::size_t slot);
+
+  Time now_;
+  std::uint32_t words_ = 0;                            // which words of `occupied_` are not zero
+  std::array<std::uint64_t, kSlots / 64> occupied_{};  // which slots are not empty
+  std::size_t size_ = 0;
+  std::size_t peak_ = 0;
+  std::array<Event*, kSlots> slots_{};  // the last event of a circular list, or null
+};
+
+}  // namespace kernbench::sim

@@ -1,0 +1,108 @@
+// A partition: one clock, one event queue, one mailbox. All that happens in a partition happens on one
+// thread.
+#pragma once
+
+#include <kernbench/sim/event_queue.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <vector>
+
+namespace kernbench::sim {
+
+class Partition;
+class Process;
+namespace detail {
+class ProcessState;
+}
+
+/// An event on its way to another partition.
+struct Letter {
+  Time at;
+  int from = 0;           // the sending partition
+  std::uint64_t seq = 0;  // counts the sender's letters
+  Event* event = nullptr;
+  Partition* to = nullptr;
+};
+
+/// Letters in order of (time, source partition, sequence): whenever they came in, they leave in this order.
+class Mailbox {
+ public:
+  bool empty() const { return letters_.empty(); }
+  /// Time of the next letter, `never` if there is none.
+  Time next() const { return letters_.empty() ? Time::never() : letters_.front().at; }
+  static void seal(Event& e, Time at) { e.next_ = &e, e.time_ = at; }
+  void put(const Letter& letter);
+  Event& take();
+  void clear();
+
+ private:
+  std::vector<Letter> letters_;  // a binary heap; keeps its storage
+};
+
+/// Where components live: they hold a reference to their partition, ask it for the time and give it events.
+///
+/// Order: at one instant letters from other partitions come first, by (source partition, sequence), then the
+/// partition's own events in the order in which they were scheduled.
+class Partition {
+ public:
+  ~Partition();
+  Partition(const Partition&) = delete;
+  Partition& operator=(const Partition&) = delete;
+
+  int id() const { return id_; }
+  Time now() const { return queue_.now(); }
+
+  /// Fires `e` after `delay` (zero: later at this instant, behind what is already scheduled for it).
+  void schedule(Event& e, Time delay) { queue_.push(e, now() + delay); }
+  void schedule_at(Event& e, Time at) { queue_.push(e, at); }
+  /// Takes back an event of this partition; false if it was not scheduled here. A posted letter cannot be
+  /// taken back.
+  bool cancel(Event& e) { return queue_.cancel(e); }
+  /// Fires `e` in partition `to` after `delay`, which must be at least the simulation's lookahead.
+  void post(Partition& to, Event& e, Time delay);
+
+  /// Starts a process at this instant; the partition owns it from here on.
+  void spawn(Process process);
+  /// Ends `Simulation::run` after the present event (other partitions complete their window). A later `run`
+  /// goes on exactly where this one stopped.
+  void stop() { stop_ = true; }
+
+  /// While the processes are being destroyed: what they hold is not worth giving back.
+  bool closing() const { return closing_; }
+
+  std::uint64_t events() const { return events_; }
+  std::size_t peak_queue() const { return queue_.peak_size(); }
+
+ private:
+  friend class Simulation;
+  friend class detail::ProcessState;
+
+  Partition(int id, Time lookahead, Time& next) : id_(id), lookahead_(lookahead), next_(next) {}
+  void run(Time limit, const std::atomic<bool>* interrupt);
+  void run_events(Time limit, const std::atomic<bool>* interrupt);
+  void run_own(Time limit, const std::atomic<bool>* interrupt);
+  void deliver(const Letter& letter);
+  void fail(std::exception_ptr error);
+  void retire(detail::ProcessState& process);
+  void destroy_processes();
+  void reset();
+
+  const int id_;
+  const Time lookahead_;
+  Time& next_;  // nothing happens here before this; kept by the simulation, beside those of the other
+                // partitions
+  EventQueue queue_;
+  Mailbox mail_;
+  std::uint64_t letters_sent_ = 0;
+  std::uint64_t events_ = 0;
+  bool stop_ = false;
+  bool closing_ = false;
+  std::exception_ptr error_;
+  int worker_ = 0;                                    // the thread that runs this partition
+  std::vector<std::vector<Letter>>* bags_ = nullptr;  // that thread's letters to the others
+  detail::ProcessState* processes_ = nullptr;         // alive, newest first
+};
+
+}  // namespace kernbench::sim

@@ -1,0 +1,103 @@
+#include <kernbench/sim/partition.hpp>
+#include <kernbench/sim/process.hpp>
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+namespace kernbench::sim {
+
+namespace {
+constexpr std::uint64_t kEventsPerInterruptCheck = 1024;
+
+bool later(const Letter& a, const Letter& b) {
+  return std::tie(a.at, a.from, a.seq) > std::tie(b.at, b.from, b.seq);
+}
+}  // namespace
+
+void Mailbox::put(const Letter& letter) {
+  letters_.push_back(letter);
+  std::push_heap(letters_.begin(), letters_.end(), later);
+}
+
+Event& Mailbox::take() {
+  std::pop_heap(letters_.begin(), letters_.end(), later);
+  Event& e = *letters_.back().event;
+  letters_.pop_back();
+  e.next_ = nullptr;
+  return e;
+}
+
+void Mailbox::clear() {
+  while (!letters_.empty()) take();
+}
+
+Partition::~Partition() { destroy_processes(); }
+
+void Partition::post(Partition& to, Event& e, Time delay) {
+  if (&to == this) return schedule(e, delay);
+  KB_ASSERT(delay >= lookahead_,
+            "a message from partition {} to {} takes {} ps, less than the lookahead of {} ps", id_, to.id_,
+            delay.ps(), lookahead_.ps());
+  KB_ASSERT(!e.scheduled(), "an event for {} ps was posted while still scheduled", e.time().ps());
+  const Time at = now() + delay;
+  Mailbox::seal(e, at);
+  const Letter letter{at, id_, letters_sent_++, &e, &to};
+  if (to.worker_ == worker_)
+    to.deliver(letter);
+  else
+    (*bags_)[static_cast<std::size_t>(to.worker_)].push_back(letter);
+}
+
+void Partition::deliver(const Letter& letter) {
+  mail_.put(letter);
+  next_ = std::min(next_, letter.at);
+}
+
+// Runs every event at or before `limit`, unless one stops the partition.
+void Partition::run(Time limit, const std::atomic<bool>* interrupt) {
+  try {
+    run_events(limit, interrupt);
+  } catch (...) {
+    fail(std::current_exception());
+  }
+  next_ = std::min(queue_.bound(), mail_.next());
+}
+
+void Partition::run_events(Time limit, const std::atomic<bool>* interrupt) {
+  while (true) {
+    run_own(std::min(limit, mail_.next() - Time::from_ps(1)), interrupt);
+    if (stop_ || mail_.empty() || mail_.next() > limit) return;
+    queue_.advance(mail_.next());
+    ++events_;
+    mail_.take().fire();
+    if (stop_) return;
+  }
+}
+
+void Partition::run_own(Time limit, const std::atomic<bool>* interrupt) {
+  while (Event* e = queue_.pop(limit)) {
+    ++events_;
+    e->fire();
+    if (stop_) return;
+    if (events_ % kEventsPerInterruptCheck == 0 && interrupt != nullptr &&
+        interrupt->load(std::memory_order_relaxed))
+      return stop();
+  }
+}
+
+void Partition::fail(std::exception_ptr error) {
+  error_ = std::move(error);
+  stop();
+}
+
+void Partition::reset() {
+  queue_.clear();
+  mail_.clear();
+  destroy_processes();
+  letters_sent_ = events_ = 0;
+  error_ = nullptr;
+  next_ = Time::never();
+}
+
+}  // namespace kernbench::sim

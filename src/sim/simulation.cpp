@@ -1,0 +1,219 @@
+#include <kernbench/sim/simulation.hpp>
+
+#include <algorithm>
+#include <barrier>
+#include <thread>
+#include <utility>
+
+namespace kernbench::sim {
+
+Simulation::Simulation(int partitions, Time lookahead)
+    : lookahead_(lookahead), next_(static_cast<std::size_t>(std::max(partitions, 0)), Time::never()) {
+  KB_ASSERT(partitions >= 1, "a simulation needs at least one partition, not {}", partitions);
+  KB_ASSERT(lookahead >= Time::from_ps(1), "the lookahead must be at least 1 ps, not {} ps", lookahead.ps());
+  for (int id = 0; id < partitions; ++id)
+    partitions_.emplace_back(new Partition(id, lookahead, next_[static_cast<std::size_t>(id)]));
+}
+
+Simulation::~Simulation() = default;
+
+Time Simulation::now() const {
+  Time latest;
+  for (const auto& p : partitions_) latest = std::max(latest, p->now());
+  return latest;
+}
+
+Counters Simulation::counters() const {
+  Counters sum;
+  for (const auto& p : partitions_) {
+    sum.events += p->events();
+    sum.peak_queue = std::max(sum.peak_queue, p->peak_queue());
+  }
+  return sum;
+}
+
+void Simulation::reset() {
+  for (auto& p : partitions_) p->reset();
+}
+
+/// A thread's share: a contiguous range of partitions, and the letters between its partitions and the
+/// others'.
+struct Simulation::Worker {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+  Time next;             // earliest thing known to happen in its partitions or by its letters
+  bool stopped = false;  // one of its partitions has stopped
+  std::vector<std::vector<Letter>> outgoing;  // per receiving worker; filled during a window
+  std::vector<std::vector<Letter>> incoming;  // per sending worker; emptied at the start of the next
+};
+
+/// One call of `run`. Each round every worker runs its partitions to the end of the window; when all have
+/// come to the end, one of them plans the next window.
+class Simulation::Run {
+ public:
+  Run(Simulation& simulation, const RunOptions& options);
+  ~Run();
+  Outcome operator()();
+
+ private:
+  bool plan();
+  void open_window(Time start);
+  void exchange_letters();
+  void receive(Worker& worker);
+  void run_window(Worker& worker);
+  void run_on_threads();
+  void find_next(Worker& worker);
+  void settle_clocks();
+  void throw_first_error();
+  bool interrupted() const { return options_.interrupt != nullptr && options_.interrupt->load(); }
+
+  Simulation& sim_;
+  const RunOptions options_;
+  std::vector<Worker> workers_;
+  Time window_start_;
+  Time window_end_;  // inclusive
+  Outcome outcome_ = Outcome::drained;
+  bool done_ = false;
+};
+
+Simulation::Run::Run(Simulation& simulation, const RunOptions& options)
+    : sim_(simulation),
+      options_(options),
+      workers_(std::clamp<std::size_t>(static_cast<std::size_t>(std::max(options.threads, 1)), 1,
+                                       simulation.partitions_.size())) {
+  const std::size_t n = workers_.size();
+  for (std::size_t w = 0; w < n; ++w) {
+    Worker& worker = workers_[w];
+    worker.begin = sim_.partitions_.size() * w / n;
+    worker.end = sim_.partitions_.size() * (w + 1) / n;
+    worker.outgoing.resize(n);
+    worker.incoming.resize(n);
+    for (std::size_t i = worker.begin; i < worker.end; ++i) {
+      Partition& p = *sim_.partitions_[i];
+      p.worker_ = static_cast<int>(w);
+      p.bags_ = &worker.outgoing;
+      p.stop_ = false;
+      p.next_ = std::min(p.queue_.bound(), p.mail_.next());
+    }
+    find_next(worker);
+  }
+}
+
+Simulation::Run::~Run() {
+  for (auto& p : sim_.partitions_) {
+    p->worker_ = 0;
+    p->bags_ = nullptr;
+  }
+}
+
+Outcome Simulation::Run::operator()() {
+  if (workers_.size() > 1)
+    run_on_threads();
+  else
+    while (plan()) run_window(workers_.front());
+  settle_clocks();
+  throw_first_error();
+  return outcome_;
+}
+
+// Brings idle partitions up to the others, so that whatever is scheduled between two runs respects the
+// lookahead.
+void Simulation::Run::settle_clocks() {
+  Time floor = window_start_;
+  if (outcome_ == Outcome::limit) floor = options_.until;
+  if (outcome_ == Outcome::drained) floor = sim_.now();
+  for (auto& p : sim_.partitions_)
+    if (p->now() < floor) p->queue_.advance(floor);
+}
+
+void Simulation::Run::throw_first_error() {
+  std::exception_ptr error;
+  Time when = Time::never();
+  for (auto& p : sim_.partitions_) {
+    const std::exception_ptr own = std::exchange(p->error_, nullptr);
+    if (own == nullptr || p->now() >= when) continue;
+    error = own;
+    when = p->now();
+  }
+  if (error) std::rethrow_exception(error);
+}
+
+// Decides on the next window; false if the run is over. Called while no worker is at work.
+bool Simulation::Run::plan() {
+  exchange_letters();
+  Time start = Time::never();
+  bool stopped = false;
+  for (const Worker& w : workers_) {
+    start = std::min(start, w.next);
+    stopped |= w.stopped;
+  }
+  done_ = true;
+  if (interrupted()) {
+    outcome_ = Outcome::interrupted;
+  } else if (stopped) {
+    outcome_ = Outcome::stopped;
+  } else if (start == Time::never()) {
+    outcome_ = Outcome::drained;
+  } else if (start > options_.until) {
+    outcome_ = Outcome::limit;
+  } else {
+    open_window(start);
+  }
+  return !done_;
+}
+
+void Simulation::Run::open_window(Time start) {
+  const bool alone = sim_.partitions_.size() == 1;
+  const bool last = alone || options_.until - start < sim_.lookahead_;
+  window_start_ = start;
+  window_end_ = last ? options_.until : start + sim_.lookahead_ - Time::from_ps(1);
+  done_ = false;
+}
+
+void Simulation::Run::exchange_letters() {
+  for (std::size_t from = 0; from < workers_.size(); ++from)
+    for (std::size_t to = 0; to < workers_.size(); ++to)
+      std::swap(workers_[from].outgoing[to], workers_[to].incoming[from]);
+}
+
+void Simulation::Run::receive(Worker& worker) {
+  for (auto& bag : worker.incoming) {
+    for (const Letter& letter : bag) letter.to->deliver(letter);
+    bag.clear();
+  }
+}
+
+void Simulation::Run::run_window(Worker& worker) {
+  for (std::size_t i = worker.begin; i < worker.end; ++i)
+    if (sim_.next_[i] <= window_end_) {
+      sim_.partitions_[i]->run(window_end_, options_.interrupt);
+      worker.stopped |= sim_.partitions_[i]->stop_;
+    }
+  find_next(worker);
+}
+
+void Simulation::Run::find_next(Worker& worker) {
+  worker.next = Time::never();
+  for (std::size_t i = worker.begin; i < worker.end; ++i) worker.next = std::min(worker.next, sim_.next_[i]);
+  for (const auto& bag : worker.outgoing)
+    for (const Letter& letter : bag) worker.next = std::min(worker.next, letter.at);
+}
+
+void Simulation::Run::run_on_threads() {
+  std::barrier round(static_cast<std::ptrdiff_t>(workers_.size()), [this]() noexcept { plan(); });
+  const auto work = [&](Worker& worker) {
+    while (true) {
+      round.arrive_and_wait();
+      receive(worker);
+      if (done_) return;
+      run_window(worker);
+    }
+  };
+  std::vector<std::jthread> threads;
+  for (std::size_t w = 1; w < workers_.size(); ++w) threads.emplace_back(work, std::ref(workers_[w]));
+  work(workers_.front());
+}
+
+Outcome Simulation::run(const RunOptions& options) { return Run(*this, options)(); }
+
+}  // namespace kernbench::sim

@@ -1,0 +1,150 @@
+#include <gmock/gmock.h>
+#include <kernbench/sim.hpp>
+
+#include <atomic>
+#include <deque>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace kernbench::sim {
+namespace {
+
+using testing::ElementsAre;
+
+/// An event that writes its name down where it fires.
+struct Note : Event {
+  Note(std::vector<std::string>& log_, std::string name_)
+      : Event(&write), log(log_), name(std::move(name_)) {}
+  static void write(Event& e) {
+    auto& self = static_cast<Note&>(e);
+    self.log.push_back(std::to_string(self.time().ps()) + " " + self.name);
+  }
+  std::vector<std::string>& log;
+  std::string name;
+};
+
+TEST(Partition, OwnEventsOfOneInstantFireAsTheyWereScheduled) {
+  Simulation sim;
+  std::vector<std::string> log;
+  Note a(log, "a"), b(log, "b"), c(log, "c");
+  sim.partition().schedule(b, 5_ps);
+  sim.partition().schedule(a, 5_ps);
+  sim.partition().schedule_at(c, 4_ps);
+  EXPECT_EQ(sim.run(), Outcome::drained);
+  EXPECT_THAT(log, ElementsAre("4 c", "5 b", "5 a"));
+  EXPECT_EQ(sim.counters().events, 3U);
+  EXPECT_EQ(sim.counters().peak_queue, 3U);
+}
+
+TEST(Partition, LettersComeBeforeOwnEventsByPartitionThenSequence) {
+  Simulation sim(4, 10_ps);
+  std::vector<std::string> log;
+  Note own1(log, "own1"), own2(log, "own2"), from2a(log, "2a"), from2b(log, "2b"), from1(log, "1"),
+      from3(log, "3");
+  Partition& target = sim.partition(0);
+  target.schedule(own1, 50_ps);
+  sim.partition(3).post(target, from3, 50_ps);
+  sim.partition(2).post(target, from2a, 50_ps);
+  target.schedule(own2, 50_ps);
+  sim.partition(2).post(target, from2b, 50_ps);
+  sim.partition(1).post(target, from1, 50_ps);
+  sim.run();
+  EXPECT_THAT(log, ElementsAre("50 1", "50 2a", "50 2b", "50 3", "50 own1", "50 own2"));
+}
+
+/// Posts a note to partition 0 when it fires.
+struct Sender : Event {
+  Sender(Partition& from_, Partition& to_, Note& note_, Time delay_)
+      : Event(&send), from(from_), to(to_), note(note_), travel(delay_) {}
+  static void send(Event& e) {
+    auto& self = static_cast<Sender&>(e);
+    self.from.post(self.to, self.note, self.travel);
+  }
+  Partition& from;
+  Partition& to;
+  Note& note;
+  Time travel;
+};
+
+TEST(Partition, ALetterSentLaterFromALowerPartitionStillComesFirst) {
+  Simulation sim(3, 10_ps);
+  std::vector<std::string> log;
+  Note early(log, "sent at 1 by 2"), late(log, "sent at 30 by 1"), own(log, "own");
+  Sender from2(sim.partition(2), sim.partition(0), early, 49_ps);
+  Sender from1(sim.partition(1), sim.partition(0), late, 20_ps);
+  sim.partition(2).schedule(from2, 1_ps);
+  sim.partition(1).schedule(from1, 30_ps);
+  sim.partition(0).schedule(own, 50_ps);
+  sim.run();
+  EXPECT_THAT(log, ElementsAre("50 sent at 30 by 1", "50 sent at 1 by 2", "50 own"));
+}
+
+TEST(Partition, AMessageBelowTheLookaheadIsAnAssertion) {
+  Simulation sim(2, 10_ps);
+  std::vector<std::string> log;
+  Note a(log, "a");
+  EXPECT_THROW(sim.partition(0).post(sim.partition(1), a, 9_ps), InternalError);
+  sim.partition(0).post(sim.partition(1), a, 10_ps);
+  sim.run();
+  EXPECT_THAT(log, ElementsAre("10 a"));
+}
+
+TEST(Partition, APostToItselfIsAnOwnEvent) {
+  Simulation sim(2, 10_ps);
+  std::vector<std::string> log;
+  Note a(log, "a"), b(log, "b");
+  sim.partition(0).schedule(a, 3_ps);
+  sim.partition(0).post(sim.partition(0), b, 3_ps);
+  sim.run();
+  EXPECT_THAT(log, ElementsAre("3 a", "3 b"));
+}
+
+TEST(Partition, CancelledEventsDoNotFire) {
+  Simulation sim;
+  std::vector<std::string> log;
+  Note a(log, "a"), b(log, "b");
+  sim.partition().schedule(a, 5_ps);
+  sim.partition().schedule(b, 5_ps);
+  EXPECT_TRUE(sim.partition().cancel(a));
+  EXPECT_FALSE(sim.partition().cancel(a));
+  sim.run();
+  EXPECT_THAT(log, ElementsAre("5 b"));
+}
+
+TEST(Partition, APostedLetterCannotBeCancelled) {
+  Simulation sim(2, 10_ps);
+  std::vector<std::string> log;
+  Note a(log, "a");
+  sim.partition(0).post(sim.partition(1), a, 10_ps);
+  EXPECT_FALSE(sim.partition(0).cancel(a));
+  EXPECT_FALSE(sim.partition(1).cancel(a));
+  sim.run();
+  EXPECT_THAT(log, ElementsAre("10 a"));
+}
+
+/// A component with a timer, as plain handlers are written.
+struct Watchdog {
+  explicit Watchdog(Partition& partition) : here(partition) { rearm(); }
+  void rearm() {
+    here.cancel(expire_event);
+    here.schedule(expire_event, 100_ps);
+  }
+  void expire() { expired_at = here.now(); }
+
+  Partition& here;
+  Time expired_at;
+  MemberEvent<&Watchdog::expire> expire_event{*this};
+};
+
+TEST(MemberEvent, CallsItsOwnerAndCanBeRearmed) {
+  Simulation sim;
+  Watchdog watchdog(sim.partition());
+  sim.run({.until = 60_ps});
+  watchdog.rearm();
+  sim.run();
+  EXPECT_EQ(watchdog.expired_at, 160_ps);
+}
+
+}  // namespace
+}  // namespace kernbench::sim

@@ -1,0 +1,275 @@
+#include <gmock/gmock.h>
+#include <kernbench/sim.hpp>
+
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <stdexcept>
+#include <vector>
+
+namespace kernbench::sim {
+namespace {
+
+/// A world without meaning but with much traffic: per partition some processes that work pseudo-random times,
+/// meet in a FIFO, and send letters to other partitions, many at equal instants. Every event is folded into
+/// its partition's hash, so that the hashes are equal only if the order of events is.
+class Traffic {
+ public:
+  static constexpr int kPartitions = 6;
+  static constexpr int kProcesses = 5;
+
+  explicit Traffic(std::int64_t letters_per_partition = 400)
+      : sim_(kPartitions, 16_ps), left_(letters_per_partition) {
+    for (int p = 0; p < kPartitions; ++p) sites_.emplace_back(*this, p);
+    for (auto& site : sites_)
+      for (int i = 0; i < kProcesses; ++i) site.here.spawn(work(site, i));
+    for (auto& site : sites_) site.here.spawn(collect(site));
+  }
+
+  Simulation& sim() { return sim_; }
+  void stop_at_letter(int partition, std::int64_t letter) {
+    sites_[static_cast<std::size_t>(partition)].stop_at = letter;
+  }
+  std::vector<std::uint64_t> hashes() const {
+    std::vector<std::uint64_t> all;
+    for (const auto& site : sites_) all.push_back(site.hash);
+    return all;
+  }
+  std::uint64_t hash() const {
+    std::uint64_t sum = 0;
+    for (const std::uint64_t h : hashes()) sum = (sum ^ h) * 0x100000001b3;
+    return sum;
+  }
+
+ private:
+  struct Site;
+
+  struct Parcel : Event {
+    explicit Parcel(int from_, int id_) : Event(&arrive), from(from_), id(id_) {}
+    static void arrive(Event& e) {
+      auto& parcel = static_cast<Parcel&>(e);
+      parcel.at->fold(parcel.from * 1000 + parcel.id);
+      parcel.at->inbox.try_put(&parcel);
+    }
+    int from;
+    int id;
+    Site* at = nullptr;
+  };
+
+  struct Site {
+    Site(Traffic& traffic, int id_)
+        : here(traffic.sim_.partition(id_)),
+          id(id_),
+          inbox(here),
+          free(here),
+          left(traffic.left_),
+          all(traffic.sites_) {
+      for (int i = 0; i < 3 * kProcesses; ++i) free.try_put(&parcels.emplace_back(id, i));
+    }
+    void fold(std::int64_t what) {
+      hash = (hash ^ static_cast<std::uint64_t>(what)) * 0x100000001b3;
+      hash = (hash ^ static_cast<std::uint64_t>(here.now().ps())) * 0x100000001b3;
+    }
+    std::uint32_t random() { return seed = (seed * 1103515245U + 12345U) & 0x7fffffffU; }
+
+    Partition& here;
+    int id;
+    std::deque<Parcel> parcels;
+    Fifo<Parcel*> inbox;
+    Fifo<Parcel*> free;
+    std::int64_t left;
+    std::int64_t stop_at = INT64_MIN;
+    std::deque<Site>& all;
+    std::uint64_t hash = 0xcbf29ce484222325;
+    std::uint32_t seed = static_cast<std::uint32_t>(id) + 1;
+  };
+
+  static Process work(Site& site, int id) {
+    while (site.left > 0) {
+      co_await delay(Time::from_ps(site.random() >> 20));  // up to 2 ns
+      site.fold(id);
+      Parcel* parcel = co_await site.free.get();
+      if (--site.left == site.stop_at) site.here.stop();
+      parcel->at = &site.all[site.random() / 7 % kPartitions];
+      // Arrivals on multiples of 8 ps: ties within and across partitions.
+      const std::int64_t arrival = (site.here.now().ps() + 16 + (site.random() >> 24)) / 8 * 8 + 8;
+      site.here.post(parcel->at->here, *parcel, Time::from_ps(arrival) - site.here.now());
+    }
+  }
+  // Parcels stay where they arrive and are sent on from there.
+  static Process collect(Site& site) {
+    while (true) {
+      Parcel* parcel = co_await site.inbox.get();
+      co_await delay(8_ps);
+      site.fold(-1);
+      co_await site.free.put(parcel);
+    }
+  }
+
+  Simulation sim_;
+  std::int64_t left_;
+  std::deque<Site> sites_;
+};
+
+// The one golden number of the event kernel: the same in every build type, with every number of threads, on
+// every machine.
+constexpr std::uint64_t kGoldenHash = 16860560244058867081U;
+
+TEST(Simulation, TheOrderOfEventsIsTheSameInEveryBuildAndOnEveryMachine) {
+  Traffic traffic;
+  EXPECT_EQ(traffic.sim().run(), Outcome::drained);
+  EXPECT_EQ(traffic.hash(), kGoldenHash);
+}
+
+TEST(Simulation, TheOrderOfEventsIsTheSameWithAnyNumberOfThreads) {
+  Traffic reference;
+  reference.sim().run();
+  const auto events = reference.sim().counters().events;
+  EXPECT_GT(events, 6U * 400U * 3U);
+  for (const int threads : {2, 3, 4, 6, 16}) {
+    SCOPED_TRACE(threads);
+    Traffic traffic;
+    EXPECT_EQ(traffic.sim().run({.threads = threads}), Outcome::drained);
+    EXPECT_EQ(traffic.hashes(), reference.hashes());
+    EXPECT_EQ(traffic.sim().counters().events, events);
+    EXPECT_EQ(traffic.sim().now(), reference.sim().now());
+  }
+}
+
+TEST(Simulation, RunningInSlicesOfTimeChangesNothing) {
+  Traffic reference;
+  reference.sim().run();
+  Traffic traffic;
+  Time until;
+  for (int i = 0; traffic.sim().run({.until = until, .threads = 1 + i % 3}) != Outcome::drained; ++i)
+    until += 777_ps;
+  EXPECT_EQ(traffic.hashes(), reference.hashes());
+}
+
+TEST(Simulation, AStopEndsTheRunAtTheSamePlaceWithAnyNumberOfThreadsAndTheNextRunGoesOnExactly) {
+  Traffic reference;
+  reference.sim().run();
+  std::vector<std::vector<std::uint64_t>> at_stop;
+  for (const int threads : {1, 2, 4}) {
+    Traffic traffic;
+    traffic.stop_at_letter(2, 200);
+    traffic.stop_at_letter(5, 100);
+    EXPECT_EQ(traffic.sim().run({.threads = threads}), Outcome::stopped);
+    at_stop.push_back(traffic.hashes());
+    EXPECT_EQ(traffic.sim().run({.threads = 5 - threads}), Outcome::stopped);
+    EXPECT_EQ(traffic.sim().run({.threads = threads}), Outcome::drained);
+    EXPECT_EQ(traffic.hashes(), reference.hashes());
+  }
+  EXPECT_EQ(at_stop[0], at_stop[1]);
+  EXPECT_EQ(at_stop[0], at_stop[2]);
+  EXPECT_NE(at_stop[0], reference.hashes());
+}
+
+TEST(Simulation, TwoSimulationsSideBySideDoNotDisturbEachOther) {
+  Traffic reference;
+  reference.sim().run();
+  Traffic a, b;
+  Time until;
+  while (a.sim().run({.until = until}) != Outcome::drained) b.sim().run({.until = until += 500_ps});
+  b.sim().run();
+  EXPECT_EQ(a.hashes(), reference.hashes());
+  EXPECT_EQ(b.hashes(), reference.hashes());
+}
+
+Process ticker(Partition& here, int ticks, int stop_at) {
+  for (int i = 1; i <= ticks; ++i) {
+    co_await delay(10_ps);
+    if (i == stop_at) here.stop();
+  }
+}
+
+TEST(Simulation, RunsEveryEventUpToAndIncludingTheLimit) {
+  Simulation sim;
+  sim.partition().spawn(ticker(sim.partition(), 5, 0));
+  EXPECT_EQ(sim.run({.until = 29_ps}), Outcome::limit);
+  EXPECT_EQ(sim.now(), 29_ps);
+  EXPECT_EQ(sim.counters().events, 3U);  // the start, 10, 20
+  EXPECT_EQ(sim.run({.until = 30_ps}), Outcome::limit);
+  EXPECT_EQ(sim.counters().events, 4U);
+  EXPECT_EQ(sim.run({.until = 1_us}), Outcome::drained);
+  EXPECT_EQ(sim.now(), 50_ps) << "nothing happens after the last event";
+}
+
+TEST(Simulation, AStopEndsTheRunRightAfterThePresentEvent) {
+  Simulation sim;
+  sim.partition().spawn(ticker(sim.partition(), 5, 2));
+  EXPECT_EQ(sim.run(), Outcome::stopped);
+  EXPECT_EQ(sim.now(), 20_ps);
+  EXPECT_EQ(sim.run(), Outcome::drained);
+  EXPECT_EQ(sim.now(), 50_ps);
+}
+
+Process forever(std::atomic<bool>& interrupt, int set_at) {
+  for (int i = 0;; ++i) {
+    if (i == set_at) interrupt = true;
+    co_await delay(1_ps);
+  }
+}
+
+TEST(Simulation, AnInterruptFromOutsideEndsARunThatNeverEnds) {
+  for (const int partitions : {1, 2}) {
+    std::atomic<bool> interrupt = false;
+    Simulation sim(partitions, 1_us);
+    for (int p = 0; p < partitions; ++p) sim.partition(p).spawn(forever(interrupt, p == 0 ? 5000 : -1));
+    EXPECT_EQ(sim.run({.threads = 2, .interrupt = &interrupt}), Outcome::interrupted);
+    EXPECT_GE(sim.now(), 5000_ps);
+    const Time then = sim.now();
+    interrupt = false;
+    EXPECT_EQ(sim.run({.until = then + 1_ns, .interrupt = &interrupt}), Outcome::limit);
+  }
+}
+
+struct Bomb : Event {
+  explicit Bomb(const char* what_) : Event(&explode), what(what_) {}
+  static void explode(Event& e) { throw std::runtime_error(static_cast<Bomb&>(e).what); }
+  const char* what;
+};
+
+TEST(Simulation, OfSeveralExceptionsTheEarliestComesOutOfRunWithAnyNumberOfThreads) {
+  for (const int threads : {1, 3}) {
+    Simulation sim(3, 100_ps);
+    Bomb late("late"), early("early"), same("same time, higher partition");
+    sim.partition(0).schedule(late, 60_ps);
+    sim.partition(1).schedule(early, 50_ps);
+    sim.partition(2).schedule(same, 50_ps);
+    try {
+      sim.run({.threads = threads});
+      ADD_FAILURE() << "nothing was thrown";
+    } catch (const std::runtime_error& e) {
+      EXPECT_STREQ(e.what(), "early");
+    }
+    EXPECT_EQ(sim.run({.threads = threads}), Outcome::drained);
+  }
+}
+
+TEST(Simulation, WhatIsScheduledBetweenRunsCannotReachIntoAnothersPast) {
+  Simulation sim(2, 10_ps);
+  sim.partition(1).spawn(ticker(sim.partition(1), 100, 0));
+  sim.run();
+  EXPECT_EQ(sim.partition(0).now(), 1000_ps) << "an idle partition keeps up";
+  Bomb bomb("arrives");
+  sim.partition(0).post(sim.partition(1), bomb, 10_ps);
+  EXPECT_THROW(sim.run(), std::runtime_error);
+  EXPECT_EQ(sim.now(), 1010_ps);
+}
+
+TEST(Simulation, IdlePartitionsTakeNoPartInTheRun) {
+  Simulation sim(257, 100_ns);
+  sim.partition(17).spawn(ticker(sim.partition(17), 1000, 0));
+  EXPECT_EQ(sim.run(), Outcome::drained);
+  EXPECT_EQ(sim.counters().events, 1001U);
+  EXPECT_EQ(sim.partition(16).events(), 0U);
+}
+
+TEST(Simulation, NeedsAPartitionAndALookahead) {
+  EXPECT_THROW(Simulation(0), InternalError);
+  EXPECT_THROW(Simulation(2, 0_ps), InternalError);
+}
+
+}  // namespace
+}  // namespace kernbench::sim
