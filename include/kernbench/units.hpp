@@ -81,6 +81,9 @@ class Bandwidth {
   /// message add up to exactly the message.
   constexpr Time time_for(Bytes begin, Bytes end) const { return time_for(end) - time_for(begin); }
 
+  /// Whether `n` bytes take a whole number of picoseconds, so that multiples of them add up without rounding.
+  constexpr bool is_whole_time(Bytes n) const { return static_cast<Wide>(n.count()) * ps_ % bytes_ == 0; }
+
   friend constexpr bool operator==(Bandwidth, Bandwidth) = default;
   friend constexpr bool operator<(Bandwidth a, Bandwidth b) {
     return static_cast<Wide>(a.bytes_) * b.ps_ < static_cast<Wide>(b.bytes_) * a.ps_;

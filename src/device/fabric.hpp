@@ -1,0 +1,182 @@
+// The fabric: links, and packets that cross them cut-through, hop by hop (docs/model.md has the formulas).
+//
+// A message is cut into packets. Where messages enter, they take turns packet by packet, and none is offered
+// faster than the slowest link of its route can carry. At a link packets are served in order of the arrival
+// of their heads; heads that arrive at one instant in the order of their senders, then of age. This order
+// does not depend on how the simulation happens to be carried out, which is what allows the shortcut: a
+// message that has its route to itself moves in one piece (run_mode.hpp), with the same times to the
+// picosecond.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "device/message.hpp"
+#include "device/route.hpp"
+#include "kernbench/graph.hpp"
+#include "kernbench/sim.hpp"
+
+namespace kernbench::device {
+
+struct FabricOptions {
+  bool runs = true;  // move messages in one piece where nothing can disturb them
+};
+
+/// What a link has carried.
+struct LinkUse {
+  Bytes bytes;
+  Time deepest_wait;  // the longest a packet had to wait: where hardware would push back
+};
+
+struct FabricCounters {
+  std::uint64_t packet_hops = 0;
+  std::uint64_t messages = 0;
+  std::uint64_t in_one_piece = 0;  // messages that were never taken apart
+  FabricCounters& operator+=(const FabricCounters& other);
+};
+
+class Fabric {
+ public:
+  Fabric(sim::Simulation& simulation, const topology::Graph& graph, Bytes packet_bytes,
+         FabricOptions options = {});
+  ~Fabric();
+
+  /// The least delay between partitions: what the simulation must be made with.
+  static Time lookahead(const topology::Graph& graph);
+
+  const topology::Graph& graph() const { return graph_; }
+  Bytes packet_bytes() const { return packet_; }
+  sim::Partition& partition_of(topology::NodeId node) {
+    return simulation_.partition(graph_.partition(node));
+  }
+
+  /// The way between two nodes. Keep the reference: it is a look-up.
+  Route& route(topology::NodeId from, topology::NodeId to);
+  /// Sends a message of at least one byte. Called in the partition of the sender.
+  void send(Message& message);
+  /// Sends a message of no bytes: it pays wires and overheads, waits for nobody, and fires `event` on
+  /// arrival.
+  void signal(const Route& route, sim::Event& event);
+
+  LinkUse use(topology::LinkId link) const;
+  FabricCounters counters() const;
+  std::size_t packets_made() const;
+
+ private:
+  friend class Message;
+  friend class Packet;
+  friend class Source;
+  friend class RunMode;
+
+  struct LinkState {
+    Time free_at;
+    Time instant = Time::from_ps(-1);  // of the latest arrival
+    Packet* last = nullptr;            // the packet served last at that instant
+    Route* owner = nullptr;            // whose messages are under way here, if of one route alone
+    std::int32_t claims = 0;           // messages under way here
+    Bytes bytes;
+    Time deepest_wait;
+  };
+
+  /// A link between partitions: what it forwards cannot be taken back, so it waits until all heads of an
+  /// instant are there.
+  struct Border {
+    Border(Fabric& fabric, sim::Partition& partition)
+        : fabric_(fabric), partition_(partition), commit_(*this) {}
+    void add(Packet& packet);
+    void commit();
+
+    Fabric& fabric_;
+    sim::Partition& partition_;
+    std::vector<Packet*> arrived_;
+    sim::MemberEvent<&Border::commit> commit_;
+  };
+
+  /// What belongs to one partition, and so to one thread.
+  struct Domain {
+    Domain(sim::Partition& p, const topology::Graph& graph, Bytes packet)
+        : partition(p), routes(graph, packet) {}
+    sim::Partition& partition;
+    RouteBook routes;
+    PacketPool packets;
+    std::vector<std::unique_ptr<Source>> sources;
+    std::unordered_map<std::uint32_t, Source*> source_of_link;
+    std::unordered_map<std::uint32_t, std::unique_ptr<Border>> borders;
+    FabricCounters counters;
+  };
+
+  LinkState& link(const Hop& hop) { return links_[hop.link.index]; }
+  Bytes size(const Packet& packet) const {
+    return std::min(packet_, packet.message->bytes - packet_ * packet.index);
+  }
+  Domain& domain(int partition) { return *domains_[static_cast<std::size_t>(partition)]; }
+  Source& source_for(Route& route);
+
+  Packet& start_packet(Message& message);
+  void take_back_start(Packet& packet);
+  void arrive(Packet& packet);
+  void serve(Packet& packet, Domain& here);
+  void serve_in_order(Packet& packet, Domain& here);
+  void take_back(Packet& packet, Domain& here);
+  void forward(Packet& packet, const Hop& hop, Time head, Domain& here);
+  void arrive_at_destination(Packet& packet, Domain& here);
+  void complete(Message& message);
+
+  void enter_leg(Message& message, std::size_t first_hop);
+  void leave_leg(Message& message, std::size_t last_hop);
+  template <class Action>
+  void for_leg(const Route& route, std::size_t hop, Action&& action);
+
+  sim::Simulation& simulation_;
+  const topology::Graph& graph_;
+  const Bytes packet_;
+  const FabricOptions options_;
+  std::vector<LinkState> links_;
+  std::vector<std::unique_ptr<Domain>> domains_;
+};
+
+/// Where messages enter a first link: they take turns, traffic class by class and message by message.
+class Source {
+ public:
+  Source(Fabric& fabric, sim::Partition& partition, std::uint32_t link)
+      : fabric_(fabric), partition_(partition), link_(link), serve_(*this) {}
+
+  void open(Message& message);
+  /// Opens a message of which packets have already left, the last of all that left here.
+  void resume(Message& message);
+  bool idle() const { return open_count_ == 0; }
+  std::uint64_t next_key() { return std::uint64_t{link_} << 32 | sequence_++; }
+
+ private:
+  struct Ring {
+    std::vector<Message*> messages;
+    std::size_t next = 0;  // whose turn it is
+  };
+
+  void serve();
+  void schedule();
+  Message* pick(bool older_only);
+  static Time offer(const Message& message);
+  void start(Message& message);
+  void take_back();
+  void close(Message& message);
+
+  Fabric& fabric_;
+  sim::Partition& partition_;
+  std::uint32_t link_;
+  std::uint32_t sequence_ = 0;
+  std::array<Ring, kChannels> rings_;
+  std::size_t turn_ = 0;
+  std::size_t open_count_ = 0;
+  struct {
+    Packet* packet = nullptr;  // the last packet, if its message came at the instant it left
+    Time at;
+    Time offer_before;
+    std::size_t ring_index = 0;
+  } latest_;
+  sim::MemberEvent<&Source::serve> serve_;
+};
+
+}  // namespace kernbench::device

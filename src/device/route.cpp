@@ -1,0 +1,47 @@
+#include "device/route.hpp"
+
+#include <algorithm>
+
+#include "kernbench/error.hpp"
+
+namespace kernbench::device {
+
+PacketTimes::PacketTimes(Bandwidth bandwidth, Bytes packet)
+    : bandwidth_(bandwidth),
+      packet_(packet),
+      full_(bandwidth.time_for(packet)),
+      uniform_(bandwidth.is_whole_time(packet)) {}
+
+Route& RouteBook::route(topology::NodeId from, topology::NodeId to) {
+  const std::uint64_t key = std::uint64_t{from.index} << 32 | to.index;
+  std::unique_ptr<Route>& slot = routes_[key];
+  if (!slot) slot = make(from, to);
+  return *slot;
+}
+
+std::unique_ptr<Route> RouteBook::make(topology::NodeId from, topology::NodeId to) const {
+  KB_ASSERT(from != to, "a message from {} to itself needs no fabric", graph_.path(from));
+  auto route = std::make_unique<Route>();
+  route->from = from;
+  route->to = to;
+  route->partition = graph_.partition(from);
+  route->last_partition = graph_.partition(to);
+  route->local = true;
+  Bandwidth slowest;
+  for (const topology::LinkId id : graph_.route(from, to)) {
+    const topology::Link link = graph_.link(id);
+    Hop hop{
+        .link = id, .partition = graph_.partition(link.from), .next_partition = graph_.partition(link.to)};
+    hop.times = PacketTimes(link.bandwidth, packet_);
+    hop.forward = link.wire + graph_.node(link.to).overhead;
+    hop.before = route->latency;
+    route->latency += hop.forward;
+    route->local &= hop.next_partition == route->partition;
+    if (route->hops.empty() || link.bandwidth < slowest) slowest = link.bandwidth;
+    route->hops.push_back(hop);
+  }
+  route->pace = PacketTimes(slowest, packet_);
+  return route;
+}
+
+}  // namespace kernbench::device

@@ -1,0 +1,100 @@
+#include <algorithm>
+#include <utility>
+
+#include "device/fabric.hpp"
+
+namespace kernbench::device {
+
+void Source::open(Message& message) {
+  if (latest_.packet && latest_.at == partition_.now()) take_back();
+  rings_[static_cast<std::size_t>(message.channel)].messages.push_back(&message);
+  ++open_count_;
+  if (serve_.scheduled()) partition_.cancel(serve_);
+  schedule();
+}
+
+/// When the next packet may be offered: when it is there, and the packet of its route before it has had its
+/// time.
+Time Source::offer(const Message& message) {
+  return std::max(message.ready_at(message.next_packet_), message.route->next_offer);
+}
+
+/// The next in turn whose packet may be offered now. A message that came at this very instant waits for those
+/// that were there before it.
+Message* Source::pick(bool older_only) {
+  const Time now = partition_.now();
+  for (std::size_t c = 0; c < kChannels; ++c) {
+    Ring& ring = rings_[(turn_ + c) % kChannels];
+    for (std::size_t k = 0; k < ring.messages.size(); ++k) {
+      const std::size_t at = (ring.next + k) % ring.messages.size();
+      Message& message = *ring.messages[at];
+      if (offer(message) > now || (older_only && message.opened_ == now)) continue;
+      turn_ = (turn_ + c + 1) % kChannels;
+      ring.next = at + 1;
+      return &message;
+    }
+  }
+  return nullptr;
+}
+
+void Source::serve() {
+  if (fabric_.links_[link_].free_at <= partition_.now()) {
+    Message* message = pick(true);
+    if (!message) message = pick(false);
+    if (message) start(*message);
+  }
+  if (open_count_ > 0) schedule();
+}
+
+void Source::start(Message& message) {
+  Ring& ring = rings_[static_cast<std::size_t>(message.channel)];
+  const Time offer_before = message.route->next_offer;
+  Packet& packet = fabric_.start_packet(message);
+  if (message.opened_ == partition_.now()) latest_ = {&packet, partition_.now(), offer_before, ring.next - 1};
+  if (message.next_packet_ == message.packets_) close(message);
+}
+
+/// A message came at the instant at which one that also just came was served. Which of the two was first must
+/// not matter: put the packet back and choose again among both.
+void Source::take_back() {
+  Packet& packet = *std::exchange(latest_.packet, nullptr);
+  Message& message = *packet.message;
+  Ring& ring = rings_[static_cast<std::size_t>(message.channel)];
+  if (message.next_packet_ == message.packets_) {  // it was closed
+    partition_.cancel(message.left_);
+    ring.messages.insert(ring.messages.begin() + static_cast<std::ptrdiff_t>(latest_.ring_index), &message);
+    ++open_count_;
+  }
+  fabric_.take_back_start(packet);
+  message.route->next_offer = latest_.offer_before;
+  ring.next = latest_.ring_index;
+  turn_ = static_cast<std::size_t>(message.channel);
+}
+
+void Source::close(Message& message) {
+  Ring& ring = rings_[static_cast<std::size_t>(message.channel)];
+  const auto at = std::find(ring.messages.begin(), ring.messages.end(), &message);
+  const auto index = static_cast<std::size_t>(at - ring.messages.begin());
+  ring.messages.erase(at);
+  if (ring.next > index) --ring.next;
+  if (--open_count_ > 0) return;
+  turn_ = 0;  // a source that was idle begins anew, whoever was served last
+  for (Ring& r : rings_) r.next = 0;
+}
+
+void Source::resume(Message& message) {
+  open(message);
+  Ring& ring = rings_[static_cast<std::size_t>(message.channel)];
+  ring.next = ring.messages.size();
+  turn_ = (static_cast<std::size_t>(message.channel) + 1) % kChannels;
+}
+
+/// Looks again when the link is free and some packet may be offered.
+void Source::schedule() {
+  Time next = Time::never();
+  for (const Ring& ring : rings_)
+    for (const Message* message : ring.messages) next = std::min(next, offer(*message));
+  partition_.schedule_at(serve_, std::max({next, fabric_.links_[link_].free_at, partition_.now()}));
+}
+
+}  // namespace kernbench::device

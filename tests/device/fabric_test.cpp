@@ -1,0 +1,245 @@
+#include "device/fabric.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include <random>
+
+#include "device/fabric_world.hpp"
+
+namespace kernbench::device {
+namespace {
+
+using testing::Probe;
+using testing::World;
+using topology::NodeKind;
+
+constexpr FabricOptions kPacketByPacket = {.runs = false};
+
+TEST(Fabric, OnePacketOverOneLinkTakesOccupancyAndWire) {
+  World world;
+  // 256 B at 512 GB/s = 500 ps, wire of a PE's port 1 ps
+  const Probe& p = world.send("sip0.cube0.pe0.pe_dma", "sip0.cube0.r0c0", 256_B);
+  world.simulation.run();
+  EXPECT_EQ(p.left, 500_ps);
+  EXPECT_EQ(p.delivered, 501_ps);
+}
+
+TEST(Fabric, APeToItsOwnSliceIsTwoHops) {
+  for (const FabricOptions options : {FabricOptions{}, kPacketByPacket}) {
+    World world({}, options);
+    // PE → r0c0 → HBM controller: wires 1 + 1 ps; 4096 B at the slowest link's 256 GB/s = 16 ns
+    const Probe& p = world.send("sip0.cube0.pe0", "sip0.cube0.hbm_ctrl.pe0", 4_KiB);
+    world.simulation.run();
+    EXPECT_EQ(p.delivered, 16'002_ps);
+    // Packet 15 is offered at 15 ns and takes half a nanosecond of the 512 GB/s port.
+    EXPECT_EQ(p.left, 15'500_ps);
+  }
+}
+
+TEST(Fabric, AnotherSipIsReachedThroughTheSwitch) {
+  for (const FabricOptions options : {FabricOptions{}, kPacketByPacket}) {
+    World world({}, options);
+    const Probe& p = world.send("sip0.cube0.pe0", "sip1.cube0.hbm_ctrl.pe0", 256_B);
+    world.simulation.run();
+    // Connection 0 is at r0c1. Wires: port 1, r0c0–r0c1 30, conn 1, crossing 1, to the NoC 1, to the endpoint
+    // 1, to the switch 1; back: endpoint 1, NoC 1, port 1, crossing 1, r0c1 1, r0c0 30, slice 1: 72 ps.
+    // Overheads: UCIe 8 + 8, NoC 0, endpoint 5, switch 5, endpoint 5, NoC 0, UCIe 8 + 8: 47 ns.
+    // 256 B at 128 GB/s: 2 ns.
+    EXPECT_EQ(p.delivered, 49'072_ps);
+  }
+}
+
+/// The formula of the unloaded fabric, straight from the graph.
+Time unloaded(const topology::Graph& graph, topology::NodeId from, topology::NodeId to, Bytes bytes) {
+  Time latency;
+  double slowest_gbs = 1e9;
+  for (const topology::LinkId id : graph.route(from, to)) {
+    const topology::Link link = graph.link(id);
+    latency += link.wire + graph.node(link.to).overhead;
+    slowest_gbs = std::min(slowest_gbs, link.bandwidth.gbs());
+  }
+  return latency + Bandwidth::from_gbs(slowest_gbs).time_for(bytes);
+}
+
+TEST(Fabric, TheUnloadedFormulaIsExactForRandomRoutesSizesAndBandwidths) {
+  std::mt19937 random(7);
+  const auto pick = [&](int low, int high) { return std::uniform_int_distribution(low, high)(random); };
+  const auto gbs = [&] { return fmt::format("{}.{}", pick(1, 700), pick(0, 9)); };
+  for (int trial = 0; trial < 60; ++trial) {
+    const std::vector<std::string> overrides = {"cube.routers.bw_gbs=" + gbs(),
+                                                "cube.ucie.bw_gbs=" + gbs(),
+                                                "cube.hbm.hbm_to_router_bw_gbs=" + gbs(),
+                                                "pe.pe_dma.bw_gbs=" + gbs(),
+                                                "system.pcie.bw_gbs=" + gbs(),
+                                                "sip.io.io_noc.bw_gbs=" + gbs(),
+                                                fmt::format("fabric.packet_bytes={}", 16 * pick(1, 64)),
+                                                "cube.routers.overhead_ns=0.3"};
+    for (const FabricOptions options : {FabricOptions{}, kPacketByPacket}) {
+      World world(overrides, options);
+      std::uniform_int_distribution<std::uint32_t> any(0, world.graph.node_count() - 1);
+      for (int i = 0; i < 50; ++i) {
+        const topology::NodeId from{any(random)};
+        const topology::NodeId to{any(random)};
+        if (from == to) continue;
+        const Bytes bytes(pick(1, 20'000));
+        // One message at a time: each starts when the one before has long arrived.
+        const Time at = 50_ms * (i + 1);
+        const Probe& p = world.send(from, to, bytes, at);
+        world.simulation.run();
+        ASSERT_EQ(p.delivered, at + unloaded(world.graph, from, to, bytes))
+            << world.graph.path(from) << " → " << world.graph.path(to) << " " << bytes.count() << " B";
+      }
+    }
+  }
+}
+
+/// Random traffic with many collisions, the same with and without the shortcut.
+std::vector<std::int64_t> deliveries(std::uint32_t seed, FabricOptions options, int threads,
+                                     std::uint64_t* in_one_piece = nullptr) {
+  World world({"sip.cube_mesh.w=2", "sip.cube_mesh.h=2"}, options);
+  std::mt19937 random(seed);
+  const auto pick = [&](int low, int high) { return std::uniform_int_distribution(low, high)(random); };
+  const int spread_ns = 1 << pick(4, 14);
+  for (int i = 0; i < 300; ++i) {
+    const PeCoord a{pick(0, 1), pick(0, 3), pick(0, 7)};
+    const PeCoord b =
+        pick(0, 2) == 0 ? PeCoord{pick(0, 1), pick(0, 3), pick(0, 7)} : PeCoord{a.sip, a.cube, pick(0, 7)};
+    const bool write = pick(0, 1) == 0;
+    const topology::NodeId pe = world.graph.pe(a, NodeKind::pe_tcm);
+    const topology::NodeId memory = world.graph.hbm_ctrl(b);
+    // Times on a coarse grid, so that arrivals at one instant are common.
+    world.send(write ? pe : memory, write ? memory : pe, Bytes(pick(1, 64) * 128),
+               Time::from_ps(500) * pick(0, 2 * spread_ns), static_cast<Channel>(pick(0, 2)));
+  }
+  world.simulation.run({.threads = threads});
+  if (in_one_piece) *in_one_piece = world.fabric.counters().in_one_piece;
+  std::vector<std::int64_t> times;
+  for (const auto& p : world.probes) times.push_back(p->left.ps()), times.push_back(p->delivered.ps());
+  return times;
+}
+
+TEST(Fabric, MovingInOnePieceChangesNoTime) {
+  std::uint64_t pieces_in_all = 0;
+  for (std::uint32_t seed = 0; seed < 200; ++seed) {
+    std::uint64_t pieces = 0;
+    const auto with = deliveries(seed, {}, 1, &pieces);
+    ASSERT_EQ(with, deliveries(seed, kPacketByPacket, 1)) << "seed " << seed;
+    pieces_in_all += pieces;
+  }
+  EXPECT_GT(pieces_in_all, 5000u);  // of 60,000: the shortcut is really taken
+}
+
+TEST(Fabric, ThreadsChangeNoTime) {
+  for (std::uint32_t seed = 0; seed < 5; ++seed) {
+    const auto one = deliveries(seed, {}, 1);
+    EXPECT_EQ(one, deliveries(seed, {}, 2));
+    EXPECT_EQ(one, deliveries(seed, {}, 3));
+  }
+}
+
+TEST(Fabric, EveryMessageArrivesAndEveryByteIsCounted) {
+  for (const FabricOptions options : {FabricOptions{}, kPacketByPacket}) {
+    World world({}, options);
+    std::mt19937 random(3);
+    const auto pick = [&](int low, int high) { return std::uniform_int_distribution(low, high)(random); };
+    std::int64_t sent = 0;
+    for (int i = 0; i < 500; ++i) {
+      const Bytes bytes(pick(1, 5000));
+      sent += bytes.count();
+      world.send(world.graph.pe({0, pick(0, 15), pick(0, 7)}, NodeKind::pe_tcm),
+                 world.graph.hbm_ctrl({1, pick(0, 15), pick(0, 7)}), bytes,
+                 Time::from_ps(1000) * pick(0, 3000));
+    }
+    world.simulation.run();
+    std::int64_t out_of_tcm = 0;
+    std::int64_t into_hbm = 0;
+    for (std::uint32_t i = 0; i < world.graph.link_count(); ++i) {
+      const topology::Link link = world.graph.link({i});
+      const std::int64_t bytes = world.fabric.use({i}).bytes.count();
+      if (world.graph.node(link.from).kind == NodeKind::pe_tcm) out_of_tcm += bytes;
+      if (world.graph.node(link.to).kind == NodeKind::hbm_ctrl) into_hbm += bytes;
+      // No link carries more than its bandwidth.
+      EXPECT_LE(link.bandwidth.time_for(Bytes(bytes)), world.simulation.now()) << world.graph.path(link.from);
+    }
+    EXPECT_EQ(out_of_tcm, sent);
+    EXPECT_EQ(into_hbm, sent);
+    for (const auto& p : world.probes) EXPECT_NE(p->delivered, Time::never());
+  }
+}
+
+TEST(Fabric, FlowsAtEqualRatesShareALink) {
+  // PEs 0 and 1 both write to the slice of PE 2: they meet at r0c1 and share the rest of the way.
+  World world;
+  constexpr Bytes kLong = 1_MiB;
+  const Probe& a = world.send("sip0.cube0.pe0.pe_tcm", "sip0.cube0.hbm_ctrl.pe2", kLong);
+  const Probe& b = world.send("sip0.cube0.pe1.pe_tcm", "sip0.cube0.hbm_ctrl.pe2", kLong);
+  world.simulation.run();
+  // Both flow into one slice of 256 GB/s: 2 MiB / 256 GB/s = 8192 ns for both, each half the rate all the
+  // way.
+  EXPECT_NEAR(a.delivered.ns(), 8192, 0.02 * 8192);
+  EXPECT_NEAR(b.delivered.ns(), 8192, 0.02 * 8192);
+}
+
+TEST(Fabric, ThreeFlowsThatMergeAlongARowGetAQuarterAQuarterAndAHalf) {
+  // One connection of 128 GB/s per cube boundary: cubes 0, 1 and 2 all send to cube 3 over connection 0.
+  World world;
+  constexpr Bytes kMuch(64 << 20);
+  const Probe& far = world.send("sip0.cube0.pe0.pe_tcm", "sip0.cube3.hbm_ctrl.pe0", kMuch);
+  const Probe& middle = world.send("sip0.cube1.pe0.pe_tcm", "sip0.cube3.hbm_ctrl.pe0", kMuch);
+  const Probe& near = world.send("sip0.cube2.pe0.pe_tcm", "sip0.cube3.hbm_ctrl.pe0", kMuch);
+  world.simulation.run({.until = 1_ms});
+  EXPECT_EQ(near.delivered, Time::never());  // 64 MiB at 64 GB/s take 1.05 ms: all three are still at it
+  const auto crossed = [&](const char* from, const char* to) {
+    const auto id = world.graph.route(world.graph.find(from), world.graph.find(to)).front();
+    return static_cast<double>(world.fabric.use(id).bytes.count());
+  };
+  const double last = crossed("sip0.cube2.ucie_E.conn0", "sip0.cube3.ucie_W.conn0");
+  EXPECT_NEAR(last, 128e9 * 1e-3, 0.02 * 128e6);
+  world.simulation.run();
+  // When the near flow has ended (it had half), the others have had a quarter each.
+  const double ns_of_flow = static_cast<double>(kMuch.count()) / 128;
+  EXPECT_NEAR(near.delivered.ns(), 2 * ns_of_flow, 0.02 * 2 * ns_of_flow);  // at half the rate throughout
+  EXPECT_NEAR(middle.delivered.ns(), 3 * ns_of_flow,
+              0.02 * 3 * ns_of_flow);  // a quarter until then, then a half
+  EXPECT_NEAR(far.delivered.ns(), 3 * ns_of_flow, 0.02 * 3 * ns_of_flow);
+}
+
+TEST(Fabric, ASmallMessageBesideALongOneWaitsAtMostOnePacketPerHop) {
+  for (const auto* const small_from : {"sip0.cube0.pe0.pe_tcm", "sip0.cube0.pe1.pe_tcm"}) {
+    World alone;
+    const Probe& lone = alone.send(small_from, "sip0.cube5.hbm_ctrl.pe0", 64_B, 1_us);
+    alone.simulation.run();
+    World world;
+    world.send("sip0.cube0.pe0.pe_tcm", "sip0.cube5.hbm_ctrl.pe0", 1_MiB);
+    const Probe& small = world.send(small_from, "sip0.cube5.hbm_ctrl.pe0", 64_B, 1_us);
+    world.simulation.run();
+    const auto hops = static_cast<std::int64_t>(lone.route->hops.size());
+    EXPECT_GE(small.delivered, lone.delivered);
+    EXPECT_LE(small.delivered - lone.delivered, Bandwidth::from_gbs(128).time_for(256_B) * hops);
+  }
+}
+
+TEST(Fabric, ASignalPaysWiresAndOverheadsOnly) {
+  World world;
+  world.send("sip0.cube0.pe0.pe_tcm", "sip0.cube1.hbm_ctrl.pe0", 1_MiB);  // does not hold it up
+  struct Arrival : sim::Event {
+    explicit Arrival(sim::Partition& p) : Event(&fire), partition(p) {}
+    static void fire(sim::Event& e) {
+      static_cast<Arrival&>(e).at = static_cast<Arrival&>(e).partition.now();
+    }
+    sim::Partition& partition;
+    Time at;
+  } arrival(world.simulation.partition(1));
+  Route& route =
+      world.fabric.route(world.graph.find("sip0.cube0.pe0"), world.graph.find("sip0.cube1.hbm_ctrl.pe0"));
+  world.fabric.signal(route, arrival);
+  world.simulation.run();
+  // PE 1; r0c0 … E connection 0 is at r1c5: five steps east 150, one south 24; connection 1; crossing 1;
+  // W connection 0 is at r1c0: 1; r1c0–r0c0 24; slice 1; two UCIe ports 16 ns.
+  EXPECT_EQ(arrival.at, 16'203_ps);
+}
+
+}  // namespace
+}  // namespace kernbench::device
