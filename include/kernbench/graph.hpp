@@ -98,6 +98,9 @@ class Graph {
   std::uint32_t link_count() const;
   Node node(NodeId id) const;
   Link link(LinkId id) const;
+  /// The links of a SIP have ids one after the other, its wire to the switch among them.
+  LinkId first_link(int sip) const { return sip_link(sip, 0); }
+  std::uint32_t links_per_sip() const { return static_cast<std::uint32_t>(sip_links_); }
   std::string path(NodeId id) const;
   /// The node of a path; `sip0.cube0.pe3` is that PE's `pe_dma`. Unknown: InputError with the nearest names.
   NodeId find(std::string_view path) const;
@@ -106,7 +109,8 @@ class Graph {
   NodeId system_switch() const { return {1}; }
   NodeId io(int sip, NodeKind kind) const;  // pcie_ep, io_cpu or io_noc
   NodeId io_ucie(int sip, int col, int conn) const;
-  NodeId router(CubeCoord cube, int row, int col) const;  // not in the hole
+  bool has_router(int row, int col) const;  // false in the hole
+  NodeId router(CubeCoord cube, int row, int col) const;
   NodeId m_cpu(CubeCoord cube) const;
   NodeId sram(CubeCoord cube) const;
   NodeId ucie(CubeCoord cube, Side side, int conn) const;

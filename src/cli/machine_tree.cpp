@@ -12,10 +12,14 @@
 namespace kernbench::cli {
 namespace {
 
+using topology::count_text;
 using topology::Figures;
+using topology::flops_text;
 using topology::Group;
 using topology::LevelFigures;
 using topology::Machine;
+using topology::ops_text;
+using topology::rate_text;
 
 /// A part, what there is to say of it, and the parts inside it.
 struct Branch {
@@ -23,32 +27,6 @@ struct Branch {
   std::string text;
   std::vector<Branch> inside = {};
 };
-
-std::string count_of(std::int64_t n, const char* one, const char* many) {
-  return fmt::format("{} {}", n, n == 1 ? one : many);
-}
-
-/// 8.19 TFLOP/s, 65.5 TFLOP/s, 1.05 PFLOP/s: three digits and the unit that fits. `value` is in `units[0]`.
-std::string scaled(double value, std::span<const char* const> units) {
-  std::size_t unit = 0;
-  while (value >= 1000 && unit + 1 < units.size()) value /= 1000, ++unit;
-  return fmt::format("{:.{}f} {}", value, value >= 100 ? 0 : value >= 10 ? 1 : 2, units[unit]);
-}
-
-std::string flops(double tflops) {
-  constexpr std::array kUnits = {"TFLOP/s", "PFLOP/s", "EFLOP/s"};
-  return scaled(tflops, kUnits);
-}
-
-std::string operations(double gops) {
-  constexpr std::array kUnits = {"GOP/s", "TOP/s", "POP/s"};
-  return scaled(gops, kUnits);
-}
-
-std::string rate(double gbs) {
-  constexpr std::array kUnits = {"GB/s", "TB/s", "PB/s"};
-  return scaled(gbs, kUnits);
-}
 
 std::string gbs(const ParamSet& params, const char* name = "bw_gbs") {
   return fmt::format("{} GB/s", params.number(name));
@@ -78,7 +56,7 @@ Branch io_chiplet(const Machine& machine) {
   };
   return {
       "IO chiplet",
-      fmt::format("{} to the top row of cubes", count_of(machine.cube_mesh().x, "UCIe port", "UCIe ports")),
+      fmt::format("{} to the top row of cubes", count_text(machine.cube_mesh().x, "UCIe port", "UCIe ports")),
       {part("sip.io.pcie_ep", "pcie_ep"), part("sip.io.io_cpu", "io_cpu"),
        part("sip.io.io_noc", "io_noc",
             fmt::format(", links {} each way", gbs(machine.at("sip.io.io_noc"))))}};
@@ -102,8 +80,8 @@ Branch ucie(const Machine& machine, const Figures& all) {
   return component(
       machine, "cube.ucie", "4 UCIe ports",
       fmt::format("N E S W, each {} of {} = {} each way; {}, {} ns a crossing",
-                  count_of(params.integer("connections"), "connection", "connections"), gbs(params),
-                  rate(all.ucie_port_gbs), ns(params), 2 * params.number("overhead_ns")));
+                  count_text(params.integer("connections"), "connection", "connections"), gbs(params),
+                  rate_text(all.ucie_port_gbs), ns(params), 2 * params.number("overhead_ns")));
 }
 
 Branch hbm(const Machine& machine) {
@@ -115,9 +93,9 @@ Branch hbm(const Machine& machine) {
           : fmt::format("model {}, access {}", params.text("model"), ns(params, "access_ns"));
   return component(
       machine, "cube.hbm", fmt::format("HBM {} GiB", params.number("hbm_total_gb_per_cube")),
-      fmt::format("{} of {}, {} over {}, bursts of {} B; {}", count_of(machine.pes(), "slice", "slices"),
+      fmt::format("{} of {}, {} over {}, bursts of {} B; {}", count_text(machine.pes(), "slice", "slices"),
                   to_string(machine.hbm_slice()), gbs(params, "hbm_to_router_bw_gbs"),
-                  count_of(params.integer("num_pcs"), "pseudo-channel", "pseudo-channels"),
+                  count_text(params.integer("num_pcs"), "pseudo-channel", "pseudo-channels"),
                   params.integer("burst_bytes"), timing));
 }
 
@@ -127,11 +105,11 @@ std::vector<Branch> pe_control(const Machine& machine) {
   return {
       component(machine, "pe.pe_cpu", "pe_cpu",
                 fmt::format("{} a launch, {} a command; {}, queues of {}", ns(cpu),
-                            count_of(cpu.integer("dispatch_cycles"), "cycle", "cycles"), cpu.text("issue"),
+                            count_text(cpu.integer("dispatch_cycles"), "cycle", "cycles"), cpu.text("issue"),
                             cpu.integer("queue_depth"))),
       component(machine, "pe.pe_scheduler", "pe_scheduler",
                 fmt::format("{} a composite; {}", ns(scheduler),
-                            count_of(scheduler.integer("pipeline_depth"), "tile buffer", "tile buffers"))),
+                            count_text(scheduler.integer("pipeline_depth"), "tile buffer", "tile buffers"))),
       component(machine, "pe.pe_mmu", "pe_mmu", ns(machine.at("pe.pe_mmu")) + " a look-up"),
       component(machine, "pe.pe_ipcq", "pe_ipcq", ns(machine.at("pe.pe_ipcq")) + " an operation"),
   };
@@ -144,16 +122,16 @@ std::vector<Branch> pe_engines(const Machine& machine, const Figures& all) {
   return {
       component(machine, "pe.pe_dma", "pe_dma",
                 fmt::format("{}, {} each way to its router; {} in flight a channel", ns(dma), gbs(dma),
-                            count_of(dma.integer("outstanding"), "transfer", "transfers"))),
+                            count_text(dma.integer("outstanding"), "transfer", "transfers"))),
       component(machine, "pe.pe_fetch_store", "pe_fetch_store", "between TCM and registers"),
-      component(
-          machine, "pe.pe_gemm", "pe_gemm",
-          fmt::format("tile {} × {} × {} (M × K × N) in {} = {}", gemm.integer("tile_m"),
-                      gemm.integer("tile_k"), gemm.integer("tile_n"),
-                      count_of(gemm.integer("tile_cycles"), "cycle", "cycles"), flops(all.pe.gemm_tflops))),
+      component(machine, "pe.pe_gemm", "pe_gemm",
+                fmt::format("tile {} × {} × {} (M × K × N) in {} = {}", gemm.integer("tile_m"),
+                            gemm.integer("tile_k"), gemm.integer("tile_n"),
+                            count_text(gemm.integer("tile_cycles"), "cycle", "cycles"),
+                            flops_text(all.pe.gemm_tflops))),
       component(machine, "pe.pe_math", "pe_math",
                 fmt::format("{} B a cycle = {} in f16", machine.at("pe.pe_math").integer("vector_bytes"),
-                            operations(all.pe.math_gops))),
+                            ops_text(all.pe.math_gops))),
       component(
           machine, "pe.pe_tcm", fmt::format("pe_tcm {}", mib(tcm, "capacity_mb")),
           fmt::format("read {}, write {}; {} for the scheduler, {} kernel scratch", gbs(tcm, "read_bw_gbs"),
@@ -165,7 +143,7 @@ Branch pes(const Machine& machine, const Figures& all) {
   const ParamSet& layout = machine.at("cube.pe_layout");
   std::vector<Branch> parts = pe_control(machine);
   for (Branch& engine : pe_engines(machine, all)) parts.push_back(std::move(engine));
-  return {count_of(machine.pes(), "PE", "PEs"),
+  return {count_text(machine.pes(), "PE", "PEs"),
           fmt::format("{} GHz; {} in each corner {}", machine.at("pe").number("clock_ghz"),
                       layout.integer("pe_per_corner"), join(layout.words("corners"), " ")),
           std::move(parts)};
@@ -174,7 +152,7 @@ Branch pes(const Machine& machine, const Figures& all) {
 Branch cubes(const Machine& machine, const Figures& all) {
   const auto& size = machine.at("cube").numbers("size_mm");
   const ParamSet& sram = machine.at("cube.sram");
-  return {count_of(machine.cubes(), "cube", "cubes"),
+  return {count_text(machine.cubes(), "cube", "cubes"),
           fmt::format("{} × {} mesh, {} × {} mm each", machine.cube_mesh().x, machine.cube_mesh().y, size[0],
                       size[1]),
           {routers(machine), ucie(machine, all), hbm(machine),
@@ -187,16 +165,16 @@ Branch system(const Machine& machine, const Figures& all) {
   const std::string& topology = machine.at("system.sips").text("topology");
   const MeshCoord grid = machine.sip_grid();
   const bool is_ring = machine.sip_topology() == topology::SipTopology::ring_1d;
-  return {
-      "system",
-      fmt::format("wires {} ns/mm, packets of {} B", machine.at("system").number("ns_per_mm"),
-                  machine.at("fabric").integer("packet_bytes")),
-      {component(machine, "system.host", "host", ns(machine.at("system.host"))),
-       component(machine, "system.switch", "switch",
-                 fmt::format("{}, links {} each way", ns(machine.at("system.switch")), rate(all.pcie_gbs))),
-       {count_of(machine.sips(), "SIP", "SIPs"),
-        is_ring ? topology : fmt::format("{}, {} × {}", topology, grid.x, grid.y),
-        {io_chiplet(machine), cubes(machine, all)}}}};
+  return {"system",
+          fmt::format("wires {} ns/mm, packets of {} B", machine.at("system").number("ns_per_mm"),
+                      machine.at("fabric").integer("packet_bytes")),
+          {component(machine, "system.host", "host", ns(machine.at("system.host"))),
+           component(machine, "system.switch", "switch",
+                     fmt::format("{}, links {} each way", ns(machine.at("system.switch")),
+                                 rate_text(all.pcie_gbs))),
+           {count_text(machine.sips(), "SIP", "SIPs"),
+            is_ring ? topology : fmt::format("{}, {} × {}", topology, grid.x, grid.y),
+            {io_chiplet(machine), cubes(machine, all)}}}};
 }
 
 struct Row {
@@ -231,9 +209,9 @@ std::string peaks_table(const Figures& all) {
     text += "\n";
   };
   const auto size = [](Bytes bytes) { return bytes == 0_B ? std::string("–") : to_string(bytes); };
-  row("matrix", [](const LevelFigures& l) { return flops(l.gemm_tflops); });
-  row("vector, f16", [](const LevelFigures& l) { return operations(l.math_gops); });
-  row("HBM rate", [](const LevelFigures& l) { return rate(l.hbm_gbs); });
+  row("matrix", [](const LevelFigures& l) { return flops_text(l.gemm_tflops); });
+  row("vector, f16", [](const LevelFigures& l) { return ops_text(l.math_gops); });
+  row("HBM rate", [](const LevelFigures& l) { return rate_text(l.hbm_gbs); });
   row("HBM", [&](const LevelFigures& l) { return size(l.hbm); });
   row("SRAM", [&](const LevelFigures& l) { return size(l.sram); });
   row("TCM", [&](const LevelFigures& l) { return size(l.tcm); });
@@ -242,20 +220,15 @@ std::string peaks_table(const Figures& all) {
 
 }  // namespace
 
-std::string machine_headline(const Machine& machine) {
-  return fmt::format("{} × {} × {} = {}", count_of(machine.sips(), "SIP", "SIPs"),
-                     count_of(machine.cubes(), "cube", "cubes"), count_of(machine.pes(), "PE", "PEs"),
-                     count_of(machine.total_pes(), "PE", "PEs"));
-}
-
 std::string machine_tree(const Machine& machine, const topology::Graph& graph) {
   const Figures all = topology::figures(machine);
   const std::vector<std::string> ideal = machine.idealised();
   return fmt::format(
-      "{}: {}; a graph of {} nodes and {} links\n\n{}\n{}\nns: what a message pays on arrival\nidealised: "
+      "{}: {}; a graph of {} and {}\n\n{}\n{}\nns: what a message pays on arrival\nidealised: "
       "{}\n",
-      machine.source(), machine_headline(machine), graph.node_count(), graph.link_count(),
-      tree_text(system(machine, all)), peaks_table(all), ideal.empty() ? "nothing" : join(ideal));
+      machine.source(), topology::headline(machine), count_text(graph.node_count(), "node", "nodes"),
+      count_text(graph.link_count(), "link", "links"), tree_text(system(machine, all)), peaks_table(all),
+      ideal.empty() ? "nothing" : join(ideal));
 }
 
 }  // namespace kernbench::cli

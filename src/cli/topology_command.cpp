@@ -10,6 +10,8 @@
 #include "cli/machine_tree.hpp"
 #include "kernbench/error.hpp"
 #include "kernbench/graph.hpp"
+#include "topology/figures.hpp"
+#include "topology/floor_plan.hpp"
 #include "topology/machine_json.hpp"
 
 namespace kernbench::cli {
@@ -52,7 +54,30 @@ void add_check(CLI::App& topology, Session& session) {
     session.action = [&session, choice] {
       const Machine machine = choice->load(session.registry);
       const Graph graph(machine);
-      write_stdout(fmt::format("{}: ok: {}\n", choice->file, machine_headline(machine)));
+      write_stdout(fmt::format("{}: ok: {}\n", choice->file, topology::headline(machine)));
+      return 0;
+    };
+  });
+}
+
+void add_draw(CLI::App& topology, Session& session) {
+  struct Options {
+    MachineChoice machine;
+    std::string output;
+  };
+  CLI::App* command = topology.add_subcommand("draw", "Draw the floor plan of a machine as SVG");
+  const auto options = std::make_shared<Options>();
+  options->machine.declare(*command);
+  command->add_option("-o,--output", options->output, "The file to write; - for standard output")
+      ->type_name("FILE")
+      ->required();
+  command->callback([&session, options] {
+    session.action = [&session, options] {
+      const Machine machine = options->machine.load(session.registry);
+      const std::string svg = topology::draw_floor_plan(machine, Graph(machine));
+      if (options->output == "-") return write_stdout(svg), 0;
+      write_file(options->output, svg);
+      write_stdout(fmt::format("{}: the floor plan of {}\n", options->output, machine.source()));
       return 0;
     };
   });
@@ -61,10 +86,12 @@ void add_check(CLI::App& topology, Session& session) {
 }  // namespace
 
 void add_topology_command(CLI::App& app, Session& session) {
-  CLI::App* topology = app.add_subcommand("topology", "Look at a machine: show, check");
+  CLI::App* topology = app.add_subcommand("topology", "Look at a machine: show, check, draw");
   topology->require_subcommand(1);
   add_show(*topology, session);
   add_check(*topology, session);
+  add_draw(*topology, session);
+  for (CLI::App* command : topology->get_subcommands({})) command->group("Commands");
 }
 
 }  // namespace kernbench::cli

@@ -1,6 +1,8 @@
 // What follows from a machine's parameters: counts, peaks, capacities, at each level of the machine.
 #pragma once
 
+#include <string>
+
 #include "kernbench/machine.hpp"
 
 namespace kernbench::topology {
@@ -21,5 +23,14 @@ struct Figures {
 };
 
 Figures figures(const Machine& machine);
+
+/// Three digits and the unit that fits: `8.19 TFLOP/s`, `1.05 PFLOP/s`; `128 GOP/s`; `2.05 TB/s`.
+std::string flops_text(double tflops);
+std::string ops_text(double gops);
+std::string rate_text(double gbs);
+/// `1 cube`, `16 cubes`, `131,072 PEs`.
+std::string count_text(std::int64_t n, const char* one, const char* many);
+/// `2 SIPs × 16 cubes × 8 PEs = 256 PEs`
+std::string headline(const Machine& machine);
 
 }  // namespace kernbench::topology

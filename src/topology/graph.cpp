@@ -201,8 +201,10 @@ NodeId Graph::io_ucie(int sip, int col, int conn) const {
   return {static_cast<std::uint32_t>(kSystemNodes + sip * sip_nodes_ + kIoCores + col * connections_ + conn)};
 }
 
+bool Graph::has_router(int row, int col) const { return cube_->router(row, col) >= 0; }
+
 NodeId Graph::router(CubeCoord cube, int row, int col) const {
-  KB_ASSERT(cube_->router(row, col) >= 0, "r{}c{} is in the hole", row, col);
+  KB_ASSERT(has_router(row, col), "r{}c{} is in the hole", row, col);
   return cube_node(cube, cube_->router(row, col));
 }
 
