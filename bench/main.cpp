@@ -31,6 +31,8 @@ int main(int argc, char** argv) {
   add("pipeline/bare", cases::pipeline_bare);
   add("ring/kernbench", cases::ring);
   add("ring/bare", cases::ring_bare);
+  add("gemm/kernbench", cases::gemm);
+  add("gemm/openblas", cases::gemm_openblas);
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
   benchmark::RunSpecifiedBenchmarks();

@@ -22,6 +22,12 @@ CASES = [
     ("ring", "message", 100, 0.65),
 ]
 
+# Replay beside a library that does the same work: workload, what it is, the library's case, least ratio. Their orders of
+# summation differ, so the checksums are not compared.
+LIBRARY_CASES = [
+    ("gemm", "replay GEMM 1024³ f16 vs OpenBLAS sgemm, 1 thread", "openblas", 0.5),
+]
+
 
 def run_native(binary, workload, engine):
     """One Google Benchmark case: (rate, checksum)."""
@@ -58,7 +64,21 @@ def measure(binary, workload, repetitions):
     return rates, checksums
 
 
+def compare_with_library(binary, repetitions, only):
+    for workload, title, library, least in LIBRARY_CASES:
+        if only not in (None, workload):
+            continue
+        rates = {library: 0.0, "kernbench": 0.0}
+        for _ in range(repetitions):
+            for engine in rates:
+                rates[engine] = max(rates[engine], run_native(binary, workload, engine)[0])
+        print(f"{title}: {library} {human(rates[library])}, KernBench {human(rates['kernbench'])}, "
+              f"x {library} {rates['kernbench'] / rates[library]:.2f} (target >= {least})", flush=True)
+
+
 def human(rate):
+    if rate >= 1e9:
+        return f"{rate / 1e9:.1f} G/s"
     return f"{rate / 1e6:.2f} M/s" if rate >= 1e6 else f"{rate / 1e3:.1f} k/s"
 
 
@@ -83,6 +103,7 @@ def main():
                          f"{rates['kernbench'] / rates['simpy']:.0f}", f">= {least_simpy}",
                          f"{rates['kernbench'] / rates['bare']:.2f}", f">= {least_bare}",
                          "equal" if equal else "DIFFER " + " ".join(sorted(checksums))), flush=True)
+    compare_with_library(args.build_dir / "kernbench_bench", args.repetitions, args.only)
     return 0 if all_equal else 1
 
 

@@ -40,4 +40,8 @@ Result hold_bare();
 Result pipeline_bare();
 Result ring_bare();
 
+// Replay: a matrix product, and the BLAS it is measured by. The unit is a multiply-add.
+Result gemm();
+Result gemm_openblas();
+
 }  // namespace kernbench::bench

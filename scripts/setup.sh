@@ -4,8 +4,8 @@
 set -euo pipefail
 
 build=(g++ cmake ninja-build make ccache libfmt-dev libcli11-dev nlohmann-json3-dev libyaml-cpp-dev)
-test=(libgtest-dev libgmock-dev librapidcheck-dev python3)
-bench=(libbenchmark-dev python3 python3-simpy3)
+test=(libgtest-dev libgmock-dev librapidcheck-dev libopenblas-dev python3)
+bench=(libbenchmark-dev libopenblas-dev python3 python3-simpy3)
 
 packages=("${build[@]}")
 case "${1:-build}" in
