@@ -1,6 +1,7 @@
 #include "device/fabric.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "device/run_mode.hpp"
 #include "kernbench/error.hpp"
@@ -252,6 +253,26 @@ void Fabric::arrive_at_destination(Packet& packet, Domain& here) {
     here.partition.schedule_at(message.delivered_, packet.tail);
   }
   PacketPool::give_back(packet, here.packets);
+}
+
+void Message::leave() {
+  Lane* lane = std::exchange(lane_, nullptr);
+  on_left();
+  if (lane) lane->advance();
+}
+
+void Lane::send(Message& message) {
+  message.lane_ = this;
+  message.next_in_lane_ = nullptr;
+  const bool idle = first_ == nullptr;
+  (idle ? first_ : last_->next_in_lane_) = &message;
+  last_ = &message;
+  if (idle) fabric_->send(message);
+}
+
+void Lane::advance() {
+  first_ = first_->next_in_lane_;
+  if (first_) fabric_->send(*first_);
 }
 
 void Message::deliver() {

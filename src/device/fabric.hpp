@@ -137,6 +137,21 @@ class Fabric {
   std::vector<std::unique_ptr<Domain>> domains_;
 };
 
+/// Messages of one sender that go out in order: each is sent when the one before has left.
+class Lane {
+ public:
+  explicit Lane(Fabric& fabric) : fabric_(&fabric) {}
+  void send(Message& message);
+
+ private:
+  friend class Message;
+  void advance();
+
+  Fabric* fabric_;
+  Message* first_ = nullptr;  // being sent
+  Message* last_ = nullptr;
+};
+
 /// Where messages enter a first link: they take turns, traffic class by class and message by message.
 class Source {
  public:

@@ -12,6 +12,7 @@
 namespace kernbench::device {
 
 class Fabric;
+class Lane;
 
 /// Traffic classes. Each has a queue of its own where messages enter the fabric; they are served in turn.
 enum class Channel : std::uint8_t { compute, queue, credit };
@@ -54,8 +55,9 @@ class Message {
   friend class Source;
   friend class RunMode;
   friend class Packet;
+  friend class Lane;
 
-  void leave() { on_left(); }
+  void leave();
   void deliver();
   Time run_start(std::int64_t p) const {
     return starts_.empty() ? first_start_ + route->pace.until(p) : starts_[static_cast<std::size_t>(p)];
@@ -65,6 +67,8 @@ class Message {
   sim::MemberEvent<&Message::leave> left_;
   sim::MemberEvent<&Message::deliver> delivered_;
   Fabric* fabric_ = nullptr;
+  Lane* lane_ = nullptr;
+  Message* next_in_lane_ = nullptr;
   std::int64_t packets_ = 0;
   std::int64_t next_packet_ = 0;  // the first that has not left
   std::uint64_t key_ = 0;         // order at links where heads arrive at one instant: by sender, then age

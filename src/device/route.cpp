@@ -33,7 +33,7 @@ std::unique_ptr<Route> RouteBook::make(topology::NodeId from, topology::NodeId t
     Hop hop{
         .link = id, .partition = graph_.partition(link.from), .next_partition = graph_.partition(link.to)};
     hop.times = PacketTimes(link.bandwidth, packet_);
-    hop.forward = link.wire + graph_.node(link.to).overhead;
+    hop.forward = link.wire + arrival_overhead(link.to);
     hop.before = route->latency;
     route->latency += hop.forward;
     route->local &= hop.next_partition == route->partition;
@@ -42,6 +42,13 @@ std::unique_ptr<Route> RouteBook::make(topology::NodeId from, topology::NodeId t
   }
   route->pace = PacketTimes(slowest, packet_);
   return route;
+}
+
+/// The control CPUs work on one message at a time: their overhead is service, not latency.
+Time RouteBook::arrival_overhead(topology::NodeId id) const {
+  const topology::Node node = graph_.node(id);
+  const bool serves = node.kind == topology::NodeKind::io_cpu || node.kind == topology::NodeKind::m_cpu;
+  return serves ? Time() : node.overhead;
 }
 
 }  // namespace kernbench::device

@@ -57,7 +57,9 @@ Time unloaded(const topology::Graph& graph, topology::NodeId from, topology::Nod
   double slowest_gbs = 1e9;
   for (const topology::LinkId id : graph.route(from, to)) {
     const topology::Link link = graph.link(id);
-    latency += link.wire + graph.node(link.to).overhead;
+    const topology::Node next = graph.node(link.to);
+    const bool serves = next.kind == NodeKind::io_cpu || next.kind == NodeKind::m_cpu;  // overhead is service there
+    latency += link.wire + (serves ? 0_ps : next.overhead);
     slowest_gbs = std::min(slowest_gbs, link.bandwidth.gbs());
   }
   return latency + Bandwidth::from_gbs(slowest_gbs).time_for(bytes);

@@ -7,6 +7,7 @@
 
 #include "device/fabric.hpp"
 #include "kernbench/machine.hpp"
+#include "printers.hpp"
 
 namespace kernbench::device::testing {
 

@@ -1,0 +1,76 @@
+#include "device/device.hpp"
+
+#include <fmt/format.h>
+
+#include "kernbench/error.hpp"
+
+namespace kernbench::device {
+
+using topology::NodeKind;
+
+Device::Device(const topology::Machine& machine, FabricOptions options)
+    : machine_(machine),
+      graph_(machine_),
+      simulation_(graph_.partition_count(), Fabric::lookahead(graph_)),
+      fabric_(simulation_, graph_, machine_.at("fabric").bytes("packet_bytes"), options),
+      control_(fabric_, machine_) {
+  const HbmSpec hbm_spec = HbmSpec::of(machine_);
+  for (int sip = 0; sip < graph_.sips(); ++sip) {
+    for (int cube = 0; cube < graph_.cubes(); ++cube) {
+      sram_.push_back(std::make_unique<PortMemory>(fabric_, graph_.sram({sip, cube})));
+      for (int pe = 0; pe < graph_.pes(); ++pe) {
+        const PeCoord at{sip, cube, pe};
+        hbm_.push_back(
+            std::make_unique<HbmSlice>(fabric_, graph_.hbm_ctrl(at), hbm_spec, make_dram(machine_)));
+        tcm_.push_back(std::make_unique<PortMemory>(fabric_, graph_.pe(at, NodeKind::pe_tcm)));
+      }
+    }
+  }
+  dma_.resize(hbm_.size());
+  mmu_.resize(hbm_.size());
+}
+
+Device::~Device() = default;
+
+DmaEngine& Device::dma(PeCoord pe) {
+  auto& engine = dma_[index(pe)];
+  if (!engine)
+    engine = std::make_unique<DmaEngine>(fabric_, graph_.pe(pe, NodeKind::pe_dma), DmaSpec::of(machine_));
+  return *engine;
+}
+
+address::MmuMap& Device::mmu(PeCoord pe) {
+  auto& map = mmu_[index(pe)];
+  if (!map) map = std::make_unique<address::MmuMap>(pe);
+  return *map;
+}
+
+DmaTransfer::Piece Device::locate(address::PhysAddr address, Bytes bytes) {
+  const address::DecodedAddr at = address::decode(address);
+  const auto refuse = [&](const std::string& what) {
+    throw InputError({"device.no-such-byte", address::to_string(address), what,
+                      "`kernbench topology show` lists what the machine has"});
+  };
+  if (at.sip >= graph_.sips() || at.cube >= graph_.cubes()) refuse("the machine has no such cube");
+  const std::int64_t size = bytes.count();
+  std::int64_t offset = at.offset.count();
+  const auto piece = [&](Memory& memory, Bytes capacity) {
+    if (offset + size > capacity.count())
+      refuse(fmt::format("{} bytes from there go beyond its {}", size, to_string(capacity)));
+    return DmaTransfer::Piece{&memory, {.offset = offset, .row_bytes = size}};
+  };
+  if (at.resource == address::Resource::Hbm) {
+    const std::int64_t slice = machine_.hbm_slice().count();
+    const auto pe = static_cast<int>(offset / slice);
+    if (pe >= graph_.pes()) refuse("the cube's HBM ends before");
+    offset %= slice;
+    return piece(hbm({at.sip, at.cube, pe}), machine_.hbm_slice());
+  }
+  if (at.resource == address::Resource::Sram)
+    return piece(sram(at.in_cube()), machine_.at("cube.sram").bytes("capacity_mb"));
+  if (at.resource != address::Resource::Tcm) refuse("data does not live there");
+  if (at.pe >= graph_.pes()) refuse("the cube has no such PE");
+  return piece(tcm(at.at_pe()), machine_.at("pe.pe_tcm").bytes("capacity_mb"));
+}
+
+}  // namespace kernbench::device

@@ -1,0 +1,93 @@
+// The DMA engine of a PE: a read and a write channel, each in order, several transfers in flight.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "device/memory.hpp"
+
+namespace kernbench::device {
+
+struct DmaSpec {
+  Time overhead;        // command accepted → first request on the fabric
+  int outstanding = 8;  // transfers in flight, per channel
+  static DmaSpec of(const topology::Machine& machine);
+};
+
+/// A transfer between a PE's TCM and memories anywhere. Whoever issues it derives from it, fills it in, and
+/// keeps it until it retires.
+class DmaTransfer {
+ public:
+  struct Piece {
+    Memory* memory;
+    Extent extent;
+  };
+
+  virtual ~DmaTransfer() = default;
+
+  Direction direction = Direction::read;
+  Channel channel = Channel::compute;
+  topology::NodeId end;       // where the data lies or goes in the PE: its TCM; or the engine itself
+  std::vector<Piece> pieces;  // in order, at least one
+
+ protected:
+  friend class DmaChannel;
+  /// It and all transfers of its channel before it are done.
+  virtual void on_retired() = 0;
+  /// A write: its last byte has left the PE.
+  virtual void on_left() {}
+
+ private:
+  std::size_t pieces_open_ = 0;
+  std::size_t pieces_inside_ = 0;  // not yet left
+};
+
+/// One direction of an engine.
+class DmaChannel {
+ public:
+  DmaChannel(Fabric& fabric, topology::NodeId node, const DmaSpec& spec);
+  DmaChannel(const DmaChannel&) = delete;
+  DmaChannel& operator=(const DmaChannel&) = delete;
+  ~DmaChannel();
+
+  void issue(DmaTransfer& transfer);
+
+ private:
+  class PieceAccess;
+
+  void start_next();
+  void start_pieces();
+  void piece_left(DmaTransfer& transfer);
+  void piece_done(DmaTransfer& transfer);
+  PieceAccess& take_access();
+
+  Fabric& fabric_;
+  sim::Partition& partition_;
+  const topology::NodeId node_;
+  const DmaSpec spec_;
+  Lane lane_;                        // data of writes leaves in order
+  std::vector<DmaTransfer*> queue_;  // not retired, oldest first
+  std::size_t first_ = 0;            // of the queue
+  std::size_t started_ = 0;          // of the queue, from `first_` on
+  std::vector<std::unique_ptr<PieceAccess>> accesses_;
+  std::vector<PieceAccess*> idle_;
+  std::vector<DmaTransfer*> starting_;  // within their overhead, oldest first
+  sim::MemberEvent<&DmaChannel::start_pieces> overhead_over_;
+};
+
+class DmaEngine {
+ public:
+  DmaEngine(Fabric& fabric, topology::NodeId node, const DmaSpec& spec)
+      : node_(node), read_(fabric, node, spec), write_(fabric, node, spec) {}
+
+  topology::NodeId node() const { return node_; }
+  void issue(DmaTransfer& transfer) {
+    (transfer.direction == Direction::read ? read_ : write_).issue(transfer);
+  }
+
+ private:
+  topology::NodeId node_;
+  DmaChannel read_, write_;
+};
+
+}  // namespace kernbench::device

@@ -1,0 +1,29 @@
+// DRAM timing behind one slice's controller. One interface, a file for each model.
+#pragma once
+
+#include <memory>
+
+#include "device/memory.hpp"
+#include "kernbench/machine.hpp"
+
+namespace kernbench::device {
+
+/// Serves bursts. Bursts are asked for in order of arrival; each is served by the pseudo-channel
+/// `burst mod num_pcs`.
+class Dram {
+ public:
+  virtual ~Dram() = default;
+  /// When burst number `burst` of the slice, asked for at `arrival`, is through.
+  virtual Time serve(std::int64_t burst, Direction direction, Time arrival) = 0;
+};
+
+/// The model that `hbm.model` names.
+std::unique_ptr<Dram> make_dram(const topology::Machine& machine);
+
+/// Every burst takes `burst_bytes / (hbm_to_router_bw_gbs / num_pcs)` of its pseudo-channel, then
+/// `access_ns`.
+std::unique_ptr<Dram> make_plain_dram(const topology::Machine& machine);
+/// Banks with row buffers, read–write turn-around, refresh.
+std::unique_ptr<Dram> make_rows_dram(const topology::Machine& machine);
+
+}  // namespace kernbench::device

@@ -1,0 +1,132 @@
+#include <algorithm>
+#include <vector>
+
+#include "device/dram.hpp"
+
+namespace kernbench::device {
+namespace {
+
+/// Latencies of a lone burst are `access_ns` + `row_hit_ns`, `row_closed_ns` or `row_conflict_ns` + its time
+/// on the data bus. From these follow the commands: an activate takes closed − hit (tRCD), a precharge
+/// conflict − closed (tRP), and a bank can be activated again after `row_conflict_ns` (tRC).
+struct RowTiming {
+  Time hit, activate, precharge, cycle;  // CL, tRCD, tRP, tRC
+  Time bus, turnaround, access;
+  Time refresh, refresh_interval;
+};
+
+class RowsDram final : public Dram {
+ public:
+  explicit RowsDram(const ParamSet& hbm)
+      : t_{.hit = hbm.time("row_hit_ns"),
+           .activate = hbm.time("row_closed_ns") - hbm.time("row_hit_ns"),
+           .precharge = hbm.time("row_conflict_ns") - hbm.time("row_closed_ns"),
+           .cycle = hbm.time("row_conflict_ns"),
+           .bus = Bandwidth::from_gbs(hbm.number("hbm_to_router_bw_gbs") /
+                                      static_cast<double>(hbm.integer("num_pcs")))
+                      .time_for(hbm.bytes("burst_bytes")),
+           .turnaround = hbm.time("turnaround_ns"),
+           .access = hbm.time("access_ns"),
+           .refresh = hbm.time("refresh_ns"),
+           .refresh_interval = hbm.time("refresh_interval_ns")},
+        bursts_per_row_(hbm.integer("row_bytes") / hbm.integer("burst_bytes")),
+        banks_(hbm.integer("banks")),
+        channels_(static_cast<std::size_t>(hbm.integer("num_pcs"))) {
+    for (Channel& channel : channels_) channel.banks.resize(static_cast<std::size_t>(banks_));
+  }
+
+  Time serve(std::int64_t burst, Direction direction, Time arrival) override {
+    const auto channels = static_cast<std::int64_t>(channels_.size());
+    Channel& channel = channels_[static_cast<std::size_t>(burst % channels)];
+    const std::int64_t row = burst / channels / bursts_per_row_;
+    Bank& bank = channel.banks[static_cast<std::size_t>(row % banks_)];
+    const Time command = open_row(bank, row / banks_, arrival);
+    return transfer(channel, bank, command, direction) + t_.access;
+  }
+
+ private:
+  struct Bank {
+    std::int64_t row = -1;   // −1: none open
+    std::int64_t epoch = 0;  // refreshes that had passed when it was last used
+    Time column_ready;       // earliest next read or write command
+    Time activate_ready;
+  };
+  struct Channel {
+    std::vector<Bank> banks;
+    std::vector<Time> booked;  // starts of booked bus slots, ascending
+    Direction direction = Direction::read;
+    Time last_end;      // of the last booked slot
+    Time closed_until;  // before this no slot is given any more
+  };
+
+  /// Opens the row if it is not, and returns when the read or write command can be given.
+  Time open_row(Bank& bank, std::int64_t row, Time arrival) {
+    const Time earliest = after_refresh(bank, std::max(arrival, bank.column_ready));
+    if (bank.row == row) return earliest;
+    const Time closed_at = bank.row < 0 ? earliest : earliest + t_.precharge;
+    const Time activate = outside_refresh(std::max(closed_at, bank.activate_ready));
+    bank.row = row;
+    bank.activate_ready = activate + t_.cycle;
+    return activate + t_.activate;
+  }
+
+  /// A refresh since the bank's last use has closed its row, and nothing happens while one lasts.
+  Time after_refresh(Bank& bank, Time time) {
+    if (t_.refresh == Time()) return time;
+    const Time clear = outside_refresh(time);
+    const std::int64_t epoch = clear.ps() / t_.refresh_interval.ps();
+    if (epoch > bank.epoch) bank.row = -1;
+    bank.epoch = epoch;
+    return clear;
+  }
+
+  Time outside_refresh(Time time) const {
+    if (t_.refresh == Time()) return time;
+    const Time begin = t_.refresh_interval * (time.ps() / t_.refresh_interval.ps());
+    const bool first = begin == Time();  // the machine starts refreshed
+    return first ? time : std::max(time, begin + t_.refresh);
+  }
+
+  /// Takes the first free slot of the data bus; a slot earlier than others that are booked is taken, too.
+  Time transfer(Channel& channel, Bank& bank, Time command, Direction direction) {
+    Time data = command + t_.hit;
+    if (direction != channel.direction) {
+      data = std::max(data, channel.last_end + t_.turnaround);
+      channel.direction = direction;
+      channel.closed_until = data;
+      channel.booked.clear();
+    }
+    data = book(channel, outside_refresh(data));
+    bank.column_ready = std::max(bank.column_ready, data - t_.hit + t_.bus);
+    channel.last_end = std::max(channel.last_end, data + t_.bus);
+    return data + t_.bus;
+  }
+
+  Time book(Channel& channel, Time data) {
+    data = std::max(data, channel.closed_until);
+    std::vector<Time>& booked = channel.booked;
+    auto at = std::lower_bound(booked.begin(), booked.end(), data - t_.bus + Time::from_ps(1));
+    for (; at != booked.end() && *at < data + t_.bus; ++at) data = *at + t_.bus;
+    booked.insert(at, data);
+    constexpr std::size_t kRemembered = 64;
+    if (booked.size() > kRemembered) {  // the older half is closed, gaps and all
+      const auto half = booked.begin() + kRemembered / 2;
+      channel.closed_until = *(half - 1) + t_.bus;
+      booked.erase(booked.begin(), half);
+    }
+    return data;
+  }
+
+  const RowTiming t_;
+  const std::int64_t bursts_per_row_;
+  const std::int64_t banks_;
+  std::vector<Channel> channels_;
+};
+
+}  // namespace
+
+std::unique_ptr<Dram> make_rows_dram(const topology::Machine& machine) {
+  return std::make_unique<RowsDram>(machine.at("cube.hbm"));
+}
+
+}  // namespace kernbench::device

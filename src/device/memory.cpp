@@ -1,0 +1,45 @@
+#include "device/memory.hpp"
+
+namespace kernbench::device {
+
+void Access::start(Memory& memory, topology::NodeId issuer, topology::NodeId end, Direction direction,
+                   Extent extent, Channel channel, Lane* lane) {
+  Fabric& fabric = memory.fabric();
+  memory_ = &memory;
+  direction_ = direction;
+  extent_ = extent;
+  data_.bytes = extent.bytes();
+  data_.channel = channel;
+  data_.ready.clear();
+  progress = {};
+  if (direction == Direction::read) {
+    data_.route = &fabric.route(memory.node(), end);
+    fabric.signal(fabric.route(issuer, memory.node()), request_);
+  } else {
+    data_.route = &fabric.route(end, memory.node());
+    way_back_ = &fabric.route(memory.node(), issuer);
+    lane ? lane->send(data_) : fabric.send(data_);
+  }
+}
+
+void Access::Data::on_packet(std::int64_t packet, Time tail) {
+  if (access_.direction_ == Direction::write) access_.memory_->on_packet(access_, packet, tail);
+}
+
+void Access::Data::on_run() {
+  if (access_.direction_ == Direction::write) access_.memory_->on_run(access_);
+}
+
+void Access::Data::on_run_cut(std::int64_t from) {
+  if (access_.direction_ == Direction::write) access_.memory_->on_run_cut(access_, from);
+}
+
+void Access::data_delivered() {
+  if (direction_ == Direction::read) return on_done();
+  const Time done = memory_->finish_write(*this);
+  memory_->partition().schedule_at(commit_, done);
+}
+
+void Access::commit() { memory_->fabric().signal(*way_back_, acknowledge_); }
+
+}  // namespace kernbench::device

@@ -1,0 +1,128 @@
+// Memories, and how a node reads and writes them over the fabric.
+//
+// Read = a 0-byte request there, data back. Write = data there, a 0-byte acknowledgement back. Both end at
+// the issuer. What a memory adds is its own business: `PortMemory` (SRAM, TCM) adds nothing to its port,
+// which is the last link of the way; `HbmSlice` serves bursts.
+#pragma once
+
+#include <cstdint>
+
+#include "device/fabric.hpp"
+#include "kernbench/graph.hpp"
+
+namespace kernbench::device {
+
+class Access;
+
+class Memory {
+ public:
+  Memory(Fabric& fabric, topology::NodeId node) : fabric_(fabric), node_(node) {}
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+  virtual ~Memory() = default;
+
+  topology::NodeId node() const { return node_; }
+  Fabric& fabric() { return fabric_; }
+
+ protected:
+  friend class Access;
+
+  /// The request of a read has arrived: send the data, each packet when it is ready.
+  virtual void serve_read(Access& access) = 0;
+  /// The last byte of a write has arrived: when is it in the memory?
+  virtual Time finish_write(Access& access) = 0;
+  // Packets of a write as they come; see Message.
+  virtual void on_packet(Access& /*access*/, std::int64_t /*packet*/, Time /*tail*/) {}
+  virtual void on_run(Access& /*access*/) {}
+  virtual void on_run_cut(Access& /*access*/, std::int64_t /*from*/) {}
+
+  sim::Partition& partition() { return fabric_.partition_of(node_); }
+  Fabric& fabric_;
+  const topology::NodeId node_;
+};
+
+/// Which bytes of a memory a transfer touches: `rows` rows of `row_bytes`, `stride` apart.
+struct Extent {
+  std::int64_t offset = 0;
+  std::int64_t row_bytes = 0;
+  std::int64_t rows = 1;
+  std::int64_t stride = 0;
+  Bytes bytes() const { return Bytes(rows * row_bytes); }
+};
+
+enum class Direction : std::uint8_t { read, write };
+
+/// One read or write. Whoever issues it derives from it, keeps it until `on_done`, and may then use it again.
+class Access {
+ public:
+  Access() : data_(*this), request_(*this), commit_(*this), acknowledge_(*this) {}
+  Access(const Access&) = delete;
+  Access& operator=(const Access&) = delete;
+  virtual ~Access() = default;
+
+  /// `issuer` sends the request and gets the acknowledgement; `end` is where the data comes from or goes to
+  /// (the issuer itself, or the TCM behind it). Writes leave by `lane`, if there is one. Called in the
+  /// issuer's partition.
+  void start(Memory& memory, topology::NodeId issuer, topology::NodeId end, Direction direction,
+             Extent extent, Channel channel = Channel::compute, Lane* lane = nullptr);
+
+  Direction direction() const { return direction_; }
+  const Extent& extent() const { return extent_; }
+  Memory& memory() { return *memory_; }
+  Message& data() { return data_; }
+
+  /// For the memory: how far a write has been served.
+  struct Progress {
+    std::int64_t bytes = 0;
+    Time done;
+  } progress;
+
+ protected:
+  /// A read: the last byte is at `end`. A write: the acknowledgement is at the issuer.
+  virtual void on_done() = 0;
+  /// A write: the last byte has left `end`.
+  virtual void on_left() {}
+
+ private:
+  class Data final : public Message {
+   public:
+    explicit Data(Access& access) : access_(access) {}
+
+   private:
+    void on_left() override { access_.data_left(); }
+    void on_delivered() override { access_.data_delivered(); }
+    void on_packet(std::int64_t packet, Time tail) override;
+    void on_run() override;
+    void on_run_cut(std::int64_t from) override;
+    Access& access_;
+  };
+
+  void serve() { memory_->serve_read(*this); }
+  void data_left() {
+    if (direction_ == Direction::write) on_left();
+  }
+  void data_delivered();
+  void commit();
+  void acknowledge() { on_done(); }
+
+  Memory* memory_ = nullptr;
+  Direction direction_ = Direction::read;
+  Extent extent_;
+  Data data_;
+  const Route* way_back_ = nullptr;  // of a write's acknowledgement
+  sim::MemberEvent<&Access::serve> request_;
+  sim::MemberEvent<&Access::commit> commit_;
+  sim::MemberEvent<&Access::acknowledge> acknowledge_;
+};
+
+/// A memory that is as fast as its port: SRAM and TCM.
+class PortMemory final : public Memory {
+ public:
+  using Memory::Memory;
+
+ private:
+  void serve_read(Access& access) override { fabric_.send(access.data()); }
+  Time finish_write(Access&) override { return partition().now(); }
+};
+
+}  // namespace kernbench::device

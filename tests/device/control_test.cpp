@@ -1,0 +1,167 @@
+#include <gtest/gtest.h>
+
+#include "device/device_world.hpp"
+
+namespace kernbench::device {
+namespace {
+
+using testing::Machine;
+using topology::NodeKind;
+
+/// A request that every PE completes after `work`, noting when it came and its stamp.
+class Ping : public ControlRequest {
+ public:
+  Ping(Device& device, int at_sip, int cubes, int pes, Time work = {}) : device_(device), work_(work) {
+    sip = at_sip;
+    for (int cube = 0; cube < cubes; ++cube)
+      for (int pe = 0; pe < pes; ++pe) targets.push_back({sip, cube, pe});
+  }
+  std::vector<Time> arrivals, stamps;
+  Time done = Time::never();
+
+ private:
+  struct Finish : sim::Event {
+    Finish(Ping& p, PeTask& t) : Event(&fire), ping(p), task(t) {}
+    static void fire(sim::Event& e) {
+      auto& f = static_cast<Finish&>(e);
+      f.ping.device_.control().complete(f.task);
+    }
+    Ping& ping;
+    PeTask& task;
+  };
+  void at_pe(PeTask& task) override {
+    arrivals.push_back(task.arrival);
+    stamps.push_back(task.stamp);
+    finishes_.push_back(std::make_unique<Finish>(*this, task));
+    device_.simulation().partition(sip + 1).schedule(*finishes_.back(), work_);
+  }
+  void on_completed() override { done = device_.host_partition().now(); }
+  Device& device_;
+  Time work_;
+  std::vector<std::unique_ptr<Finish>> finishes_;
+};
+
+// Host to PE 0 of cube 0, step by step:
+//   host → switch 1 ps + 5 ns; → pcie_ep 1 ps + 5 ns; → io_cpu 1 ps; served 10 ns                      20.003
+//   → io_noc 1 ps; → port 0, connection 0: 1 ps + 8 ns; → N connection 0 of cube 0: 1 ps + 8 ns;
+//     → r0c1 1 ps; → r0c2 30 ps; → m_cpu 9 ps; served 5 ns                                             21.043
+//   m_cpu → r0c2 9 ps; → r0c0 60 ps; → pe_dma 1 ps; → pe_cpu 1 ps                                       0.071
+// At the PE after 41.117 ns. Back: 0.071, m_cpu 5 ns, 16.043, io_cpu 10 ns,
+//   → pcie_ep 1 ps + 5 ns, → switch 1 ps + 5 ns, → host 1 ps                                           41.117
+//   in all
+TEST(ControlPath, OnePe) {
+  Machine m;
+  Ping ping(m.device, 0, 1, 1);
+  m.device.control().submit(ping);
+  m.run();
+  EXPECT_EQ(ping.arrivals[0], 41'117_ps);
+  EXPECT_EQ(ping.stamps[0], 41'117_ps);
+  EXPECT_EQ(ping.total(), 2 * 41'117_ps);
+  EXPECT_EQ(ping.late_starts(), 0);
+}
+
+// All PEs of a SIP. The farthest: cube 12 … 15, three rows down. Per row: r0c1 → r5c1 5·24 + 2 ps of
+// connection wires, a crossing of 1 ps + 16 ns = 16.123 ns; from the last N connection 0 at r0c1 on as above.
+// In the cube the farthest PE is 7 at r5c5: m_cpu 9, r0c2 → r5c5 3·30 + 5·24 = 210 (around the hole costs
+// nothing more), 1, 1.
+//   at io_cpu's end 20.003; 3 rows 48.369; 16.043 + 5;
+//   0.221                                            89.636
+TEST(ControlPath, AMapToAllPesOfASip) {
+  Machine m;
+  Ping ping(m.device, 0, 16, 8);
+  m.device.control().submit(ping);
+  m.run();
+  EXPECT_EQ(*std::max_element(ping.arrivals.begin(), ping.arrivals.end()), 89'636_ps);
+  for (const Time stamp : ping.stamps) EXPECT_EQ(stamp, 89'636_ps);
+  EXPECT_EQ(ping.arrivals.size(), 128u);
+  EXPECT_EQ(ping.late_starts(), 0);
+  // Folding: the farthest PE's answer decides at every level. Back 0.221, 5, 16.043 + 48.369, 10, 10.003.
+  EXPECT_EQ(ping.total(), 89'636_ps + 89'636_ps);
+}
+
+// Two requests at once: io_cpu serves the second 10 ns later, so all of it is 10 ns later. The first is still
+// at work at its PE then, so that its completion does not meet the second at the M CPU.
+TEST(ControlPath, TheIoCpuServesOneMessageAtATime) {
+  Machine m;
+  Ping first(m.device, 0, 1, 1, 1_us), second(m.device, 0, 1, 1);
+  m.device.control().submit(first);
+  m.device.control().submit(second);
+  m.run();
+  EXPECT_EQ(first.arrivals[0], 41'117_ps);
+  EXPECT_EQ(second.arrivals[0], 51'117_ps);
+  EXPECT_EQ(second.late_starts(), 0);  // the stamp is made by io_cpu, after its own queue
+}
+
+// With a slow M CPU the second request waits there, after its stamp was made: a late start.
+TEST(ControlPath, ALateStartIsCounted) {
+  Machine m({"cube.m_cpu.overhead_ns=30"});
+  Ping first(m.device, 0, 1, 1), second(m.device, 0, 1, 1);
+  m.device.control().submit(first);
+  m.device.control().submit(second);
+  m.run();
+  EXPECT_EQ(first.late_starts(), 0);
+  EXPECT_EQ(second.late_starts(), 1);
+  // It reaches the M CPU 10 ns after the first, which is served for 30: 20 ns of waiting.
+  EXPECT_EQ(second.latest_start(), 20_ns);
+}
+
+TEST(ControlPath, WithFreeStartThereIsNoStamp) {
+  Machine m({"launch.start=free"});
+  Ping ping(m.device, 0, 16, 8);
+  m.device.control().submit(ping);
+  m.run();
+  // The nearest is PE 1 at r0c1, one step of 30 ps less than PE 0.
+  EXPECT_EQ(*std::min_element(ping.arrivals.begin(), ping.arrivals.end()), 41'087_ps);
+  for (const Time stamp : ping.stamps) EXPECT_EQ(stamp, 0_ps);
+}
+
+TEST(ControlPath, MessagesOfASizePayForTheirBytes) {
+  Machine m({"launch.control_bytes=64"});
+  Ping ping(m.device, 0, 1, 1);
+  m.device.control().submit(ping);
+  m.run();
+  // 64 B: 0.5 ns over PCIe (128 GB/s), 0.5 over UCIe (128), 0.125 inside the cube (512).
+  EXPECT_EQ(ping.arrivals[0], 41'117_ps + 500_ps + 500_ps + 125_ps);
+  EXPECT_EQ(ping.stamps[0], ping.arrivals[0]);
+  EXPECT_EQ(ping.total(), 2 * ping.arrivals[0]);
+}
+
+/// A host access that remembers when it was done.
+class HostAccess : public Access {
+ public:
+  explicit HostAccess(Device& device) : device_(device) {}
+  Time done = Time::never();
+
+ private:
+  void on_done() override { done = device_.host_partition().now(); }
+  Device& device_;
+};
+
+// A host write of 1 MiB to PE 0 of cube 0. Host → switch 1 + 5 ns, → pcie_ep 1 + 5 ns, → io_noc 1, → port 1 +
+// 8 ns, → cube 1 + 8 ns, → r0c1 1, → r0c0 30, → controller 1: 26.037 ns. 2^20 B at 128 GB/s: 8192 ns. A
+// burst: 8 ns. The acknowledgement: 1, 30, 1 + 8 ns, 1 + 8 ns, 1, 1 + 5 ns, 1 + 5 ns, 1: 26.037 ns.
+TEST(Host, WritesOneMebibyteToOnePe) {
+  for (const FabricOptions options : {FabricOptions{}, FabricOptions{.runs = false}}) {
+    Machine m({}, "default", options);
+    HostAccess write(m.device);
+    const topology::NodeId host = m.device.graph().host();
+    write.start(m.device.hbm({0, 0, 0}), host, host, Direction::write, {.row_bytes = 1 << 20});
+    m.run();
+    EXPECT_EQ(write.done, 26'037_ps + 8192_ns + 8_ns + 26'037_ps);
+  }
+}
+
+TEST(Host, ReadsWhatIsFartherLater) {
+  Machine m;
+  const topology::NodeId host = m.device.graph().host();
+  HostAccess near(m.device), far(m.device);
+  near.start(m.device.hbm({0, 0, 0}), host, host, Direction::read, {.row_bytes = 256});
+  m.run();
+  const Time before = m.device.simulation().now();
+  far.start(m.device.hbm({0, 15, 0}), host, host, Direction::read, {.row_bytes = 256});
+  m.run();
+  EXPECT_GT(far.done - before, near.done);
+}
+
+}  // namespace
+}  // namespace kernbench::device

@@ -1,0 +1,61 @@
+// A whole machine, for tests of memories, engines and the control path.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "device/device.hpp"
+#include "printers.hpp"
+
+namespace kernbench::device::testing {
+
+inline topology::Machine load(std::vector<std::string> overrides, const std::string& name = "default") {
+  return topology::load_machine(name, overrides, topology::builtin_registry());
+}
+
+/// A transfer that remembers when it retired.
+class Transfer : public DmaTransfer {
+ public:
+  explicit Transfer(sim::Partition& partition) : partition_(partition) {}
+  Time left = Time::never();
+  Time retired = Time::never();
+
+ private:
+  void on_left() override { left = partition_.now(); }
+  void on_retired() override { retired = partition_.now(); }
+  sim::Partition& partition_;
+};
+
+class Machine {
+ public:
+  explicit Machine(std::vector<std::string> overrides = {}, const std::string& name = "default",
+                   FabricOptions options = {})
+      : device(load(std::move(overrides), name), options) {}
+
+  /// Issues a transfer between a PE's engine (or its TCM) and a memory, at the present instant.
+  Transfer& issue(PeCoord pe, Direction direction, Memory& memory, Extent extent, bool to_tcm = false) {
+    transfers.push_back(std::make_unique<Transfer>(device.simulation().partition(pe.sip + 1)));
+    Transfer& transfer = *transfers.back();
+    transfer.direction = direction;
+    transfer.end = device.graph().pe(pe, to_tcm ? topology::NodeKind::pe_tcm : topology::NodeKind::pe_dma);
+    transfer.pieces = {{&memory, extent}};
+    device.dma(pe).issue(transfer);
+    return transfer;
+  }
+  Transfer& read(PeCoord pe, Memory& memory, std::int64_t offset, std::int64_t bytes) {
+    return issue(pe, Direction::read, memory, {.offset = offset, .row_bytes = bytes});
+  }
+  Transfer& write(PeCoord pe, Memory& memory, std::int64_t offset, std::int64_t bytes) {
+    return issue(pe, Direction::write, memory, {.offset = offset, .row_bytes = bytes});
+  }
+  Time run() {
+    device.simulation().run();
+    return device.simulation().now();
+  }
+
+  Device device;
+  std::vector<std::unique_ptr<Transfer>> transfers;
+};
+
+}  // namespace kernbench::device::testing

@@ -1,0 +1,253 @@
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "device/device_world.hpp"
+
+namespace kernbench::device {
+namespace {
+
+using testing::Machine;
+using testing::Transfer;
+
+constexpr std::int64_t kKiB = 1024;
+
+// A PE's own slice: port wire 1 ps, controller wire 1 ps, each way. 32 KiB at 256 GB/s: 128 ns. One burst: 8
+// ns.
+TEST(Hbm, APeReadsItsOwnSlice) {
+  Machine m;
+  const Transfer& t = m.read({0, 0, 0}, m.device.hbm({0, 0, 0}), 0, 32 * kKiB);
+  m.run();
+  EXPECT_EQ(t.retired, 2_ps + 8_ns + 128_ns + 2_ps);
+}
+
+TEST(Hbm, APeWritesItsOwnSlice) {
+  Machine m;
+  const Transfer& t = m.write({0, 0, 0}, m.device.hbm({0, 0, 0}), 0, 32 * kKiB);
+  m.run();
+  EXPECT_EQ(t.retired, 2_ps + 128_ns + 8_ns + 2_ps);
+  // The 128th packet is offered at 127 ns and takes 0.5 ns of the 512 GB/s port.
+  EXPECT_EQ(t.left, 127'500_ps);
+}
+
+// Into the TCM there is one wire more, and its port, as fast as the PE's, adds nothing.
+TEST(Hbm, ALoadEndsInTheTcm) {
+  Machine m;
+  const Transfer& t =
+      m.issue({0, 0, 0}, Direction::read, m.device.hbm({0, 0, 0}), {.row_bytes = 32 * kKiB}, true);
+  m.run();
+  EXPECT_EQ(t.retired, 2_ps + 8_ns + 128_ns + 3_ps);
+}
+
+// PE 0 is at r0c0, PE 7 at r5c5: five steps of 30 ps east, five of 24 ps south, port and controller 1 ps
+// each.
+TEST(Hbm, APeReadsTheOppositeCorner) {
+  Machine m;
+  const Transfer& t = m.read({0, 0, 0}, m.device.hbm({0, 0, 7}), 0, 32 * kKiB);
+  m.run();
+  EXPECT_EQ(t.retired, 272_ps + 8_ns + 128_ns + 272_ps);
+}
+
+// One crossing: 16.203 ns each way (see Fabric.ASignalPaysWiresAndOverheadsOnly); 32 KiB at 128 GB/s: 256 ns.
+TEST(Hbm, APeReadsTheNextCube) {
+  Machine m;
+  const Transfer& t = m.read({0, 0, 0}, m.device.hbm({0, 1, 0}), 0, 32 * kKiB);
+  m.run();
+  EXPECT_EQ(t.retired, 16'203_ps + 8_ns + 256_ns + 16'203_ps);
+}
+
+// Six crossings, cube 0 (0, 0) to cube 15 (3, 3), connection 0 throughout: E and W ports at row 1, N and S at
+// column 1.
+//   cube 0: port 1; r0c0 → r1c5: 5·30 + 24 = 174; into the connection 1 176 3 crossings E, each a wire of 1
+//   and two ports of 8 ns                                                   3 + 48 ns cubes 1, 2: out of the
+//   connection 1, r1c0 → r1c5 150, in 1: 152 each                                    304 cube 3: out 1; r1c0
+//   → r5c1: 30 + 4·24 = 126; in 1                                                       128 3 crossings S 3 +
+//   48 ns cubes 7, 11: out 1; r0c1 → r5c1 5·24 = 120; in 1: 122 each 244 cube 15: out 1; r0c1 → r0c0 30;
+//   controller 1                                                            32
+// = 96.890 ns. Back: X first along row 3 of the mesh, then north along column 0:
+//   cube 15: 1; r0c0 → W connection 0 at r1c0: 24; 1 = 26 · 3 crossings W · cubes 14, 13: 152 each
+//   cube 12: out at r1c5 1; r1c5 → r0c1: 4·30 + 24 = 144; in 1 = 146 · 3 crossings N · cubes 8, 4: 122 each
+//   cube 0: out at r5c1 1; r5c1 → r0c0: 30 + 5·24 = 150; port 1 = 152
+// 26 + 304 + 146 + 244 + 152 + 6 = 878 ps and 96 ns.
+TEST(Hbm, APeReadsTheFarthestCube) {
+  Machine m;
+  const Transfer& t = m.read({0, 0, 0}, m.device.hbm({0, 15, 0}), 0, 32 * kKiB);
+  m.run();
+  EXPECT_EQ(t.retired, 96'890_ps + 8_ns + 256_ns + 96'878_ps);
+}
+
+// Another SIP: 47.072 ns each way without the data (see Fabric.AnotherSipIsReachedThroughTheSwitch).
+TEST(Hbm, APeReadsAnotherSip) {
+  Machine m;
+  const Transfer& t = m.read({0, 0, 0}, m.device.hbm({1, 0, 0}), 0, 32 * kKiB);
+  m.run();
+  EXPECT_EQ(t.retired, 47'072_ps + 8_ns + 256_ns + 47'072_ps);
+}
+
+TEST(Hbm, UnalignedAccessesTouchOneBurstMore) {
+  Machine m;
+  // 256 B from offset 128 lie in two bursts, of two pseudo-channels: both through after 8 ns.
+  const Transfer& two = m.read({0, 0, 0}, m.device.hbm({0, 0, 0}), 128, 256);
+  m.run();
+  EXPECT_EQ(two.retired, 4_ps + 8_ns + 1_ns);
+  EXPECT_EQ(m.device.hbm({0, 0, 0}).bytes_served(), 512_B);
+}
+
+TEST(Hbm, APartialBurstCostsAWholeOne) {
+  Machine m;
+  // 1 B: its burst 8 ns; 1 B at 256 GB/s is 3.9 ps, rounded up.
+  const Transfer& t = m.read({0, 0, 0}, m.device.hbm({0, 0, 0}), 0, 1);
+  m.run();
+  EXPECT_EQ(t.retired, 4_ps + 8_ns + 4_ps);
+}
+
+/// Streams `count` transfers of `bytes` each and returns the rate in GB/s.
+double stream_gbs(Machine& m, Direction direction, std::int64_t count, std::int64_t bytes,
+                  std::int64_t stride, PeCoord pe = {0, 0, 0}, PeCoord slice = {0, 0, 0}) {
+  for (std::int64_t i = 0; i < count; ++i)
+    m.issue(pe, direction, m.device.hbm(slice), {.offset = i * stride, .row_bytes = bytes}, true);
+  return static_cast<double>(count * bytes) / m.run().ns();
+}
+
+TEST(Hbm, ASequentialStreamReachesTheSlicesBandwidth) {
+  for (const Direction direction : {Direction::read, Direction::write}) {
+    for (const FabricOptions options : {FabricOptions{}, FabricOptions{.runs = false}}) {
+      Machine m({}, "default", options);
+      const double gbs = stream_gbs(m, direction, 1000, 4 * kKiB, 4 * kKiB);
+      EXPECT_GE(gbs, 0.98 * 256);
+      EXPECT_LE(gbs, 256);
+    }
+  }
+}
+
+TEST(Hbm, AStreamThatHitsOnePseudoChannelGetsAnEighth) {
+  Machine m;
+  const double gbs = stream_gbs(m, Direction::read, 2000, 256, 8 * 256);
+  EXPECT_NEAR(gbs, 32, 0.02 * 32);
+  EXPECT_LE(gbs, 32);
+}
+
+TEST(Hbm, EightPesStreamingLocallyDoNotDisturbEachOther) {
+  Machine m;
+  for (int pe = 0; pe < 8; ++pe)
+    for (std::int64_t i = 0; i < 500; ++i)
+      m.issue({0, 0, pe}, Direction::read, m.device.hbm({0, 0, pe}),
+              {.offset = i * 4 * kKiB, .row_bytes = 4 * kKiB}, true);
+  const double gbs = 8 * 500.0 * 4 * kKiB / m.run().ns();
+  EXPECT_GE(gbs, 0.98 * 8 * 256);
+  EXPECT_LE(gbs, 8 * 256);
+}
+
+TEST(Hbm, AllPesReadingOneRemoteSliceGetItsBandwidthInTotal) {
+  Machine m;
+  const std::int64_t each = 40;
+  for (int cube = 1; cube < 16; ++cube)
+    for (int pe = 0; pe < 8; ++pe)
+      for (std::int64_t i = 0; i < each; ++i)
+        m.issue({0, cube, pe}, Direction::read, m.device.hbm({0, 0, 3}),
+                {.offset = ((cube * 8 + pe) * each + i) * 4 * kKiB, .row_bytes = 4 * kKiB}, true);
+  const double gbs = 15 * 8 * static_cast<double>(each) * 4 * kKiB / m.run().ns();
+  EXPECT_GE(gbs, 0.95 * 256);
+  EXPECT_LE(gbs, 256);
+}
+
+TEST(Hbm, ANeighbouringCubeIsWrittenOverAllConnections) {
+  Machine m;
+  for (int pe = 0; pe < 8; ++pe)
+    for (std::int64_t i = 0; i < 250; ++i)
+      m.issue({0, 0, pe}, Direction::write, m.device.hbm({0, 1, pe}),
+              {.offset = i * 4 * kKiB, .row_bytes = 4 * kKiB}, true);
+  const double gbs = 8 * 250.0 * 4 * kKiB / m.run().ns();
+  EXPECT_GE(gbs, 0.9 * 512);
+  EXPECT_LE(gbs, 512);
+}
+
+TEST(Hbm, GatherIsSlowerThanLinearByWhatItsAddressesImply) {
+  // 64 rows of 64 B, 2 KiB apart: linear 4096 / 256 = 16 bursts over 8 channels; gather 64 bursts, all of
+  // channel 0.
+  const auto time = [](const char* strided) {
+    Machine m({std::string("pe.pe_dma.strided=") + strided});
+    const Transfer& t = m.issue({0, 0, 0}, Direction::read, m.device.hbm({0, 0, 0}),
+                                {.offset = 0, .row_bytes = 64, .rows = 64, .stride = 2 * kKiB});
+    m.run();
+    return t.retired;
+  };
+  EXPECT_EQ(time("linear"), 4_ps + 8_ns + 16_ns);
+  // The last of 64 bursts is through after 64 · 8 ns; with it the last packet's 1 ns.
+  EXPECT_EQ(time("gather"), 4_ps + 512_ns + 1_ns);
+  EXPECT_EQ(time("auto"), time("linear"));  // hbm.model is plain
+}
+
+TEST(Hbm, ReadsAndWritesShareTheChannels) {
+  Machine m;
+  m.write({0, 0, 0}, m.device.hbm({0, 0, 0}), 0, 64 * kKiB);
+  m.read({0, 0, 0}, m.device.hbm({0, 0, 0}), 64 * kKiB, 64 * kKiB);
+  // 128 KiB in all at 256 GB/s are 512 ns of channel time; the fabric alone would carry both at once in 256.
+  EXPECT_GE(m.run(), 512_ns);
+}
+
+TEST(Hbm, RandomTrafficIsTheSameInPiecesAndPacketByPacket) {
+  const auto times = [](std::uint32_t seed, FabricOptions options) {
+    Machine m({"sip.cube_mesh.w=2", "sip.cube_mesh.h=1"}, "default", options);
+    std::mt19937 random(seed);
+    const auto pick = [&](int low, int high) { return std::uniform_int_distribution(low, high)(random); };
+    for (int i = 0; i < 200; ++i) {
+      const PeCoord pe{pick(0, 1), pick(0, 1), pick(0, 7)};
+      const PeCoord slice = pick(0, 1) ? pe : PeCoord{pick(0, 1), pick(0, 1), pick(0, 7)};
+      m.issue(pe, pick(0, 1) ? Direction::read : Direction::write, m.device.hbm(slice),
+              {.offset = pick(0, 1000) * 64, .row_bytes = pick(1, 100) * 64}, true);
+    }
+    m.run();
+    std::vector<std::int64_t> out;
+    for (const auto& t : m.transfers) out.push_back(t->retired.ps());
+    return out;
+  };
+  for (std::uint32_t seed = 0; seed < 50; ++seed)
+    ASSERT_EQ(times(seed, {}), times(seed, {.runs = false})) << "seed " << seed;
+}
+
+TEST(Sram, ItsPortIsTheLastLink) {
+  Machine m;
+  // PE 4 is at r5c0, the SRAM behind r3c0: two steps of 24, its wire 9, the PE's port 1; overhead 2 ns on
+  // arrival. 4 KiB at 128 GB/s: 32 ns.
+  const Transfer& read = m.read({0, 0, 4}, m.device.sram({0, 0}), 0, 4 * kKiB);
+  m.run();
+  EXPECT_EQ(read.retired, (58_ps + 2_ns) + 32_ns + 58_ps);
+}
+
+TEST(Dma, KeepsEightTransfersInFlightAndRetiresInOrder) {
+  Machine m;
+  std::vector<Transfer*> all;
+  all.push_back(&m.read({0, 0, 0}, m.device.hbm({0, 15, 0}), 0, 64));  // far away
+  for (int i = 0; i < 8; ++i) all.push_back(&m.read({0, 0, 0}, m.device.hbm({0, 0, 0}), i * 256, 64));
+  m.run();
+  // The far one comes last but retires first; the ninth can only start then.
+  for (int i = 1; i < 8; ++i) EXPECT_EQ(all[static_cast<std::size_t>(i)]->retired, all[0]->retired);
+  // 64 B of its own slice: request 2 ps, burst 8 ns, 0.25 ns, 2 ps
+  EXPECT_EQ(all[8]->retired, all[0]->retired + 8'254_ps);
+}
+
+TEST(Dma, OverheadComesBeforeEachRequest) {
+  Machine m({"pe.pe_dma.overhead_ns=3"});
+  const Transfer& a = m.read({0, 0, 0}, m.device.hbm({0, 0, 0}), 0, 64);
+  const Transfer& b = m.read({0, 0, 0}, m.device.hbm({0, 0, 0}), 256, 64);
+  m.run();
+  EXPECT_EQ(a.retired, 3_ns + 8'254_ps);
+  EXPECT_EQ(b.retired, 6_ns + 8'254_ps);
+}
+
+TEST(Locate, FindsTheMemoryBehindAnAddress) {
+  Machine m;
+  const auto hbm = m.device.locate(address::pe_hbm_addr({1, 2, 3}, 6_GiB, 512_B), 64_B);
+  EXPECT_EQ(hbm.memory, &m.device.hbm({1, 2, 3}));
+  EXPECT_EQ(hbm.extent.offset, 512);
+  EXPECT_EQ(m.device.locate(address::cube_sram_addr({0, 1}, 0_B), 64_B).memory, &m.device.sram({0, 1}));
+  EXPECT_EQ(m.device.locate(address::pe_tcm_addr({0, 1, 2}, 0_B), 64_B).memory, &m.device.tcm({0, 1, 2}));
+  EXPECT_THROW(m.device.locate(address::pe_hbm_addr({0, 16, 0}, 6_GiB, 0_B), 64_B), InputError);
+  EXPECT_THROW(m.device.locate(address::cube_sram_addr({0, 1}, 32_MiB), 1_B), InputError);
+  EXPECT_THROW(m.device.locate(address::hbm_addr({0, 0}, 48_GiB), 1_B), InputError);
+  EXPECT_THROW(m.device.locate(address::pe_status_addr({0, 0, 0}, 0_B), 1_B), InputError);
+}
+
+}  // namespace
+}  // namespace kernbench::device
