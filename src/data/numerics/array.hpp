@@ -1,4 +1,5 @@
-// Dense row-major arrays that somebody else owns: what the numerics read and write.
+// Dense row-major arrays that somebody else owns: what the numerics read and write. The data is aligned to
+// the element's size.
 #pragma once
 
 #include <cstddef>
