@@ -1,0 +1,254 @@
+// Programs: what one PE is to do, as recorded from its kernel.
+//
+// A program is an ordered list of commands over a table of values. Values are immutable: a command produces
+// at most one and reads some; a view, a scalar and a reference to memory are values too, so that whoever
+// executes or replays a program treats the operands of every kind of command alike:
+//
+//   for (isa::CommandIndex i = 0; i < program.commands().size(); ++i) {
+//     const auto& c = program.command(i);
+//     for (const auto id : program.reads(c)) …  // program.value(id).producer must have retired
+//     …                                         // c.result, if any: take program.value(c.result).granules
+//   }
+//
+// Storage is compact (64 to 70 bytes per command with its result) and allocates nothing per command. Shapes,
+// strides, masks, direction names and source lines are tables that commands point into. Programs are
+// read-only once recorded and may be read from several threads. For a readable form of a command see isa.hpp.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernbench/address.hpp"
+#include "kernbench/coords.hpp"
+#include "kernbench/dtype.hpp"
+#include "kernbench/math_op.hpp"
+#include "kernbench/shape.hpp"
+#include "kernbench/units.hpp"
+
+namespace kernbench::isa {
+
+using ValueId = std::uint32_t;       // a value of this program, in order of creation
+using CommandIndex = std::uint32_t;  // a command of this program, in program order
+inline constexpr std::uint32_t kNone = UINT32_MAX;
+
+/// Scratch is counted in granules of this many bytes.
+inline constexpr std::int64_t kGranuleBytes = 64;
+
+enum class CommandKind : std::uint8_t {
+  dma_read,     // memory → result
+  dma_write,    // reads[0] → memory
+  load_scalar,  // memory → the recording kernel; a read that stalls issue
+  gemm,         // result = reads[0] · reads[1] (+ reads[2])
+  math,         // result = op(reads…)
+  composite,    // streamed by the scheduler, see CompositeSpec
+  ipcq_send,    // reads[0] → the peer's ring
+  ipcq_recv,    // the oldest message of a ring → result
+  wait,         // issue holds until a command has retired
+  fence,        // issue holds until every earlier command has retired
+};
+std::string_view to_string(CommandKind kind);
+
+/// One command. Program's accessors say what the last four members mean for each kind.
+struct Command {
+  CommandKind kind = CommandKind::fence;
+  MathOp op = MathOp::copy;       // of math
+  std::uint8_t read_count = 0;    // use Program::reads
+  std::uint8_t detail8 = 0;       // load_scalar: DType; ipcq_recv: 1 + MemorySpace of the destination, or 0
+  std::uint32_t line = 0;         // use Program::line
+  ValueId result = kNone;         // what it produces, if anything
+  std::array<ValueId, 3> read{};  // use Program::reads
+  std::uint64_t address = 0;      // dma, load_scalar, destination of ipcq_recv: virtual, in bytes
+  std::uint32_t strides = kNone;  // dma: use Program::strides
+  std::uint32_t detail = kNone;   // dma: mask; math: axis; queues: direction; wait: command; composite: spec
+};
+static_assert(sizeof(Command) == 40);
+
+enum class ValueKind : std::uint8_t {
+  tile,       // produced by a command, lives in scratch (or in the slot it was received in)
+  placed,     // received to a given address: a tile that takes no scratch
+  view,       // other strides over a tile's elements; costs nothing
+  scalar,     // one number, known while recording
+  reference,  // a tensor in memory, an operand of composite commands
+};
+
+/// One value. Scratch, producer and readers of a view are those of its base.
+struct Value {
+  std::uint32_t shape = 0;      // use Program::shape
+  std::uint32_t place = kNone;  // use Program::layout, scalar, address
+  /// The command that makes it (a view: its base); kNone for scalars and references, which are always ready.
+  CommandIndex producer = kNone;
+  /// Of tiles: the last command that reads it or a view of it; its producer if none does.
+  CommandIndex last_reader = kNone;
+  /// Of tiles: how many commands read it or a view of it.
+  std::uint32_t readers = 0;
+  /// Scratch it takes from its producer's issue until its readers have retired; 0 for all but tiles.
+  std::uint32_t granules = 0;
+  DType dtype = DType::f32;
+  ValueKind kind = ValueKind::tile;
+};
+static_assert(sizeof(Value) == 28);
+
+/// Of a value's axes, in elements; entries beyond its rank are 0.
+using Strides = std::array<std::int64_t, Shape::kMaxRank>;
+Strides row_major(const Shape& shape);
+
+/// Where a value's elements are: element (i, j, …) is base[offset + i·strides[0] + j·strides[1] …], the
+/// elements of `base` being counted in row-major order. For references counted from their address.
+struct Layout {
+  ValueId base;
+  std::int64_t offset;
+  Strides strides;
+};
+
+/// Lanes [begin, end) of a transfer, counted in row-major order of its shape.
+struct LaneRange {
+  std::int64_t begin;
+  std::int64_t end;
+  friend bool operator==(LaneRange, LaneRange) = default;
+};
+
+enum class CompositeOp : std::uint8_t { gemm };
+std::string_view to_string(CompositeOp op);
+
+/// When an epilogue step acts: on each k step's product before it is added, or once on the accumulator.
+enum class EpiloguePoint : std::uint8_t { per_k_step, per_output_tile };
+
+struct EpilogueStep {
+  MathOp op;  // elementwise; its first operand is the product or accumulator
+  EpiloguePoint point;
+  ValueId operand;  // its second, or kNone
+};
+
+/// out[M, N] = a[M, K] · b[K, N] with an epilogue. `a` and `b` are tiles or references, `out` a reference.
+struct CompositeSpec {
+  CompositeOp op;
+  ValueId a, b, out;
+  std::uint32_t first_step, step_count;  // use Program::epilogue
+};
+
+struct SourceLine {
+  std::string_view file;  // as the compiler was given it
+  std::uint32_t line;
+  friend bool operator==(SourceLine, SourceLine) = default;
+};
+/// `ring.cpp:12`: the file's name without its folders.
+std::string to_string(SourceLine at);
+
+class Program {
+ public:
+  const std::string& kernel() const { return kernel_; }
+  PeCoord pe() const { return pe_; }
+
+  std::span<const Command> commands() const { return commands_; }
+  const Command& command(CommandIndex i) const { return commands_[i]; }
+  std::span<const Value> values() const { return values_; }
+  const Value& value(ValueId id) const { return values_[id]; }
+
+  /// The values a command reads, in the order of its operands: tiles, views, scalars and references. `c` must
+  /// be a command of this program, not a copy.
+  std::span<const ValueId> reads(const Command& c) const {
+    return c.read_count <= c.read.size() ? std::span<const ValueId>(c.read.data(), c.read_count)
+                                         : std::span(more_reads_).subspan(c.read[0], c.read_count);
+  }
+  SourceLine line(const Command& c) const;
+
+  const Shape& shape(ValueId id) const { return shapes_[values_[id].shape]; }
+  const Shape& shape_of(std::uint32_t shape) const { return shapes_[shape]; }
+  /// Its elements × itemsize.
+  Bytes bytes(ValueId id) const;
+  /// The same without the axes along which a view repeats its elements: what must be fetched.
+  Bytes distinct_bytes(ValueId id) const;
+  /// The tile whose scratch holds it: itself unless it is a view.
+  ValueId base(ValueId id) const {
+    return values_[id].kind == ValueKind::view ? places_[values_[id].place].base : id;
+  }
+  Layout layout(ValueId id) const;
+  /// Of a scalar: the number, already rounded to its dtype.
+  double scalar(ValueId id) const { return scalars_[values_[id].place]; }
+  /// Of a reference or placed tile.
+  std::uint64_t address(ValueId id) const {
+    return static_cast<std::uint64_t>(places_[values_[id].place].offset);
+  }
+
+  /// Of a dma command: the value whose shape and dtype the transfer has.
+  ValueId moved(const Command& c) const { return c.kind == CommandKind::dma_read ? c.result : c.read[0]; }
+  /// Of a dma command: memory strides in elements, row-major if the kernel gave none.
+  Strides strides(const Command& c) const;
+  /// Of a dma command: whether lanes are off, which are on (ascending, not touching), and how many.
+  bool masked(const Command& c) const { return c.detail != kNone; }
+  std::span<const LaneRange> active_runs(const Command& c) const;
+  std::int64_t active_lanes(const Command& c) const;
+  /// Of a masked dma_read: what lanes that are off read as.
+  double other(const Command& c) const { return c.read_count == 0 ? 0.0 : scalar(c.read[0]); }
+  /// Of load_scalar.
+  DType scalar_dtype(const Command& c) const { return static_cast<DType>(c.detail8); }
+  /// Of a reduction.
+  int axis(const Command& c) const { return static_cast<int>(c.detail); }
+
+  /// The directions the program names; `c.detail` of a queue command counts in them.
+  std::span<const std::string> directions() const { return directions_; }
+  /// Of ipcq_send and ipcq_recv; empty for a receive from any direction.
+  std::string_view direction(const Command& c) const;
+  /// Of ipcq_recv: whether the tile is moved to `c.address`, and which memory that is in.
+  bool has_destination(const Command& c) const { return c.detail8 != 0; }
+  address::MemorySpace destination_space(const Command& c) const {
+    return static_cast<address::MemorySpace>(c.detail8 - 1);
+  }
+  /// Of wait: the command that must have retired.
+  CommandIndex waited(const Command& c) const { return c.detail; }
+
+  const CompositeSpec& composite(const Command& c) const { return composites_[c.detail]; }
+  std::span<const EpilogueStep> epilogue(const CompositeSpec& s) const {
+    return std::span(steps_).subspan(s.first_step, s.step_count);
+  }
+
+  /// The most scratch that is live at one command, in program order.
+  Bytes peak_scratch() const { return Bytes(peak_granules_ * kGranuleBytes); }
+  /// The bytes this program occupies in the host's memory.
+  std::size_t memory_bytes() const;
+  /// A hash of all of the above; of source files only the name counts, not the folder. Equal programs have
+  /// equal fingerprints, on any machine.
+  std::uint64_t fingerprint() const;
+
+ private:
+  friend class ProgramBuilder;
+
+  struct Place {
+    ValueId base;           // of a view; else kNone
+    std::uint32_t strides;  // into strides_, or kNone: row-major
+    std::int64_t offset;    // of a view, in elements; of a reference or placed tile its address
+  };
+  struct Mask {
+    std::uint32_t first_run, run_count;
+    std::int64_t lanes;
+  };
+  struct Line {
+    std::uint32_t file, line;
+  };
+
+  Strides strides_or_row_major(std::uint32_t id, const Shape& shape) const;
+
+  std::string kernel_;
+  PeCoord pe_;
+  std::vector<Command> commands_;
+  std::vector<Value> values_;
+  std::vector<ValueId> more_reads_;  // of commands that read more than three
+  std::vector<Shape> shapes_;
+  std::vector<Strides> strides_;
+  std::vector<Place> places_;
+  std::vector<double> scalars_;
+  std::vector<Mask> masks_;
+  std::vector<LaneRange> runs_;
+  std::vector<std::string> directions_;
+  std::vector<CompositeSpec> composites_;
+  std::vector<EpilogueStep> steps_;
+  std::vector<std::string> files_;
+  std::vector<Line> lines_;
+  std::int64_t peak_granules_ = 0;
+};
+
+}  // namespace kernbench::isa

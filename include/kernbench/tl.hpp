@@ -1,0 +1,259 @@
+// The kernel language.
+//
+// A kernel is a plain function of a context and its arguments. Calling it records: each call on `tl` appends
+// a command to the program of one PE and hands back a tile, which is a handle to a value that does not exist
+// yet.
+//
+//   void ring_step(tl::Context& tl, tl::Ptr t, int n) {
+//     const auto shard = tl.shard(t);
+//     auto mine = tl.load(shard.ptr, {n}, f16);
+//     tl.send("E", mine);
+//     auto other = tl.recv("W", {n}, f16);
+//     tl.store(shard.ptr, mine + other);
+//   }
+//
+// Tiles are immutable values: every operation makes a new one, copying a handle copies nothing. Broadcasting
+// is NumPy's, promotion is dtype.hpp's and math_op.hpp's, a number beside a tile takes the tile's dtype and
+// must fit it. Every call keeps its caller's source line, operators included. What cannot be is a
+// `KernelError` at the call, with kernel, PE, line and operands. A tile must not be used after its context is
+// gone. One context is for one thread.
+//
+// Testing a kernel needs no machine:
+//
+//   tl::Context tl({.kernel = "ring_step", .shards = {{.tensor = tl::Ptr(0x1000), .ptr = tl::Ptr(0x1000)}}});
+//   run_kernel(ring_step, tl, tl::Ptr(0x1000), 32);
+//   EXPECT_EQ(to_string(tl.commands()[1]), "send E %0:f16[32]");
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <source_location>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "kernbench/error.hpp"
+#include "kernbench/isa.hpp"
+#include "kernbench/ndarray.hpp"
+#include "kernbench/program.hpp"
+#include "kernbench/tl_types.hpp"
+
+namespace kernbench::tl {
+
+/// Reads a number from simulated memory while a kernel is recorded.
+using ScalarSource = std::function<double(std::uint64_t address, DType dtype)>;
+
+/// A piece of a tensor argument that the running PE holds.
+struct Shard {
+  Ptr tensor;                // the argument as the kernel gets it
+  Ptr ptr;                   // where the piece begins; row-major with its own width
+  Shape shape;               // of the piece
+  Shape origin;              // logical index of its first element in the tensor
+  DType dtype = DType::f16;  // of the tensor
+  std::string name;          // of the tensor, for messages
+};
+
+/// A queue that ends at the running PE.
+struct Queue {
+  std::string direction;
+  Bytes slot_size = Bytes(INT64_MAX);
+  bool in_slot = false;  // received tiles stay in their slot and take no scratch: rings in TCM
+};
+
+/// What a kernel instance sees of its machine and launch.
+struct Environment {
+  std::string kernel = "kernel";
+  PeCoord pe;
+  std::array<int, 3> num_programs = {1, 1, 1};  // PEs of a cube, cubes of a SIP, SIPs that take part
+  Bytes scratch = Bytes(1 << 20);
+  std::optional<std::vector<Queue>> queues;  // not given: any direction is accepted
+  std::vector<Shard> shards;  // of all tensor arguments; several of one tensor in dealing order
+  ScalarSource scalars;       // not given: load_scalar is an error
+};
+
+struct LoadOptions {
+  Dims strides;      // of memory, in elements; not given: row-major
+  Tile mask;         // i1, known while recording, broadcast to the shape; lanes that are off are not read
+  double other = 0;  // what they hold instead
+};
+struct StoreOptions {
+  Dims strides;
+  Tile mask;
+};
+struct DotOptions {
+  Tile acc;                        // added to the product
+  std::optional<DType> out_dtype;  // f32 if not given, of i8 operands i32
+};
+struct EpilogueOp {
+  std::string_view op;  // an elementwise operation by name: `add`, `mul`, `exp`, `relu` …
+  Operand operand;      // its second operand if it takes two; a tile broadcasts to the output
+  isa::EpiloguePoint point = isa::EpiloguePoint::per_output_tile;
+};
+struct CompositeOptions {
+  std::vector<EpilogueOp> epilogue;  // in this order
+};
+struct RecvOptions {
+  Ptr dst_addr;  // the tile is moved there, and takes no scratch; null: it stays where it arrived
+  address::MemorySpace dst_space = address::MemorySpace::Hbm;
+};
+
+class Context {
+ public:
+  explicit Context(Environment environment = {});
+  ~Context();
+  Context(Context&&) noexcept;
+  Context& operator=(Context&&) noexcept;
+
+  // ── program ──
+  /// Axis 0: the PE in its cube, 1: the cube in its SIP, 2: the SIP.
+  int program_id(int axis, At at = At::current()) const;
+  int num_programs(int axis, At at = At::current()) const;
+  /// ⌈a / b⌉ of integers, b > 0.
+  template <std::integral A, std::integral B>
+  std::common_type_t<A, B> cdiv(A a, B b, At at = At::current()) const {
+    using T = std::common_type_t<A, B>;
+    if (b <= 0) reject_not_positive("divisor", static_cast<std::int64_t>(b), at);
+    return static_cast<T>(static_cast<T>(a) / static_cast<T>(b) +
+                          (static_cast<T>(a) % static_cast<T>(b) > 0 ? 1 : 0));
+  }
+  /// 0 … end−1, or begin … end−1 by step > 0.
+  template <std::integral T>
+  IntRange<T> static_range(T end) const {
+    return {0, end, 1};
+  }
+  template <std::integral T>
+  IntRange<T> static_range(T begin, T end, T step = 1, At at = At::current()) const {
+    if (step <= 0) reject_not_positive("step", static_cast<std::int64_t>(step), at);
+    return {begin, end, step};
+  }
+  /// The number at `ptr` as the host last wrote it. The PE waits for it, so kernels may branch on it.
+  double load_scalar(Ptr ptr, DType dtype, At at = At::current());
+  template <class T>
+  T load_scalar(Ptr ptr, At at = At::current()) {
+    return static_cast<T>(load_scalar(ptr, kDTypeOf<T>, at));
+  }
+  /// The running PE's piece of a tensor argument, or all of them if it has several.
+  const Shard& shard(Ptr tensor, At at = At::current()) const;
+  std::vector<Shard> shards(Ptr tensor, At at = At::current()) const;
+
+  // ── create and reshape ── views cost nothing
+  Tile zeros(const Dims& shape, DType dtype, At at = At::current());
+  Tile full(const Dims& shape, double value, DType dtype, At at = At::current());
+  /// begin … end−1 as i32.
+  Tile arange(std::int64_t begin, std::int64_t end, At at = At::current());
+  Tile cast(const Tile& x, DType dtype, At at = At::current());
+  Tile copy(const Tile& x, At at = At::current());
+  /// One extent may be −1. A view if the elements of `x` are in row-major order, else of a copy of it.
+  Tile reshape(const Tile& x, const Dims& shape, At at = At::current());
+  /// Swaps the last two axes, or orders the axes as given.
+  Tile trans(const Tile& x, const Dims& axes = {}, At at = At::current());
+  Tile expand_dims(const Tile& x, int axis, At at = At::current());
+  Tile broadcast_to(const Tile& x, const Dims& shape, At at = At::current());
+  /// One Slice for each of the leading axes; see also Tile::slice.
+  Tile slice(const Tile& x, std::initializer_list<Slice> slices, At at = At::current());
+  Tile slice(const Tile& x, std::span<const Slice> slices, At at = At::current());
+
+  // ── memory ── pointers count bytes, strides elements
+  Tile load(Ptr ptr, const Dims& shape, DType dtype, const LoadOptions& options = {}, At at = At::current());
+  Op store(Ptr ptr, const Tile& tile, const StoreOptions& options = {}, At at = At::current());
+  /// A tensor in memory as an operand of `composite`. Its views are references too.
+  Tile ref(Ptr ptr, const Dims& shape, DType dtype, const Dims& strides = {}, At at = At::current());
+  /// Issue holds until the command has retired; of a tile, the one that makes it.
+  void wait(const Op& op, At at = At::current());
+  void wait(const Tile& tile, At at = At::current());
+  Tile wait(const PendingTile& pending, At at = At::current());
+  /// Issue holds until every earlier command has retired.
+  void fence(At at = At::current());
+
+  // ── matrix ──
+  /// a[M, K] · b[K, N] (+ acc).
+  Tile dot(const Tile& a, const Tile& b, const DotOptions& options = {}, At at = At::current());
+  /// `op` is "gemm": out[M, N] = a · b, streamed tile by tile. `a` and `b` are tiles or references, `out` is
+  /// a reference.
+  Op composite(std::string_view op, const Tile& a, const Tile& b, const Tile& out,
+               const CompositeOptions& options = {}, At at = At::current());
+
+  // ── elementwise ── beside the operators of Tile
+  Tile floordiv(const Operand& a, const Operand& b, At at = At::current());
+  Tile where(const Tile& mask, const Operand& a, const Operand& b, At at = At::current());
+  Tile maximum(const Operand& a, const Operand& b, At at = At::current());
+  Tile minimum(const Operand& a, const Operand& b, At at = At::current());
+  Tile fma(const Operand& a, const Operand& b, const Operand& c, At at = At::current());
+  Tile clamp(const Operand& x, const Operand& least, const Operand& most, At at = At::current());
+  Tile exp(const Tile& x, At at = At::current());
+  Tile exp2(const Tile& x, At at = At::current());
+  Tile log(const Tile& x, At at = At::current());
+  Tile sqrt(const Tile& x, At at = At::current());
+  Tile rsqrt(const Tile& x, At at = At::current());
+  Tile abs(const Tile& x, At at = At::current());
+  Tile sigmoid(const Tile& x, At at = At::current());
+  Tile tanh(const Tile& x, At at = At::current());
+  Tile erf(const Tile& x, At at = At::current());
+  Tile sin(const Tile& x, At at = At::current());
+  Tile cos(const Tile& x, At at = At::current());
+  /// Any elementwise operation of math_op.hpp, for bindings.
+  Tile math(MathOp op, std::span<const Operand> operands, At at = At::current());
+
+  // ── reduce ── over one axis, or over all if none is given
+  Tile sum(const Tile& x, std::optional<int> axis = {}, bool keep_dims = false, At at = At::current());
+  Tile max(const Tile& x, std::optional<int> axis = {}, bool keep_dims = false, At at = At::current());
+  Tile min(const Tile& x, std::optional<int> axis = {}, bool keep_dims = false, At at = At::current());
+  /// The index along the axis (of all elements in row-major order) of the first largest.
+  Tile argmax(const Tile& x, std::optional<int> axis = {}, bool keep_dims = false, At at = At::current());
+  /// Recorded as max, sub, exp, sum, div.
+  Tile softmax(const Tile& x, int axis = -1, At at = At::current());
+
+  // ── queues ──
+  Op send(std::string_view direction, const Tile& tile, At at = At::current());
+  Tile recv(std::string_view direction, const Dims& shape, DType dtype, const RecvOptions& options = {},
+            At at = At::current());
+  /// The same; the tile is had from `wait`.
+  PendingTile recv_async(std::string_view direction, const Dims& shape, DType dtype,
+                         const RecvOptions& options = {}, At at = At::current());
+  /// The oldest message of any direction that no earlier receive claims.
+  Tile recv_any(const Dims& shape, DType dtype, At at = At::current());
+
+  // ── the recording ──
+  const Environment& environment() const;
+  /// Starts a new program. `run_kernel` does.
+  void begin();
+  /// Checks the scratch over the whole program. `run_kernel` does. KernelError that lists the largest live
+  /// tiles.
+  const isa::Program& finish();
+  /// What was recorded since the last `begin`.
+  const isa::Program& program() const;
+  /// Hands the program over; the context begins a new one.
+  isa::Program take_program();
+  /// The program's commands in the form of isa.hpp.
+  std::vector<isa::AnyCommand> commands() const { return isa::decode(program()); }
+  /// From now on calls count as made at this line, for bindings whose callers are not C++; `file` must
+  /// outlive the recording. nullptr: the caller's own line again.
+  void set_line(const char* file, std::uint32_t line);
+
+ private:
+  [[noreturn]] void reject_not_positive(const char* what, std::int64_t number, At at) const;
+
+  std::unique_ptr<Recorder> recorder_;
+};
+
+/// Records `kernel(tl, args…)` as a new program, without any machine.
+template <class Kernel, class... Args>
+const isa::Program& run_kernel(Kernel&& kernel, Context& tl, Args&&... args) {
+  tl.begin();
+  std::invoke(std::forward<Kernel>(kernel), tl, std::forward<Args>(args)...);
+  return tl.finish();
+}
+
+}  // namespace kernbench::tl
+
+namespace kernbench {
+using tl::run_kernel;
+}

@@ -1,0 +1,225 @@
+// What kernels handle: pointers, tiles, numbers beside tiles, extents and slices. Included by tl.hpp.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <compare>
+#include <concepts>
+#include <cstdint>
+#include <initializer_list>
+#include <limits>
+#include <source_location>
+#include <span>
+#include <type_traits>
+
+#include "kernbench/error.hpp"
+#include "kernbench/program.hpp"
+
+namespace kernbench::tl {
+
+class Recorder;
+using At = std::source_location;
+
+/// A call that cannot be recorded. `where()` names kernel, PE and source line, `message()` the operands. Ids
+/// are `tl.…`: axis, shape, dtype, scalar, tile, null-pointer, pointer-tile, strides, mask, slice, shard,
+/// composite, direction, slot, scratch.
+class KernelError : public InputError {
+  using InputError::InputError;
+};
+
+/// Extents or strides as a kernel writes them: `{rows, cols}`. Checked by the call that takes them.
+class Dims {
+ public:
+  Dims() = default;  // none given
+  Dims(std::initializer_list<std::int64_t> dims) : Dims(std::span(dims.begin(), dims.size())) {}
+  Dims(const Shape& shape) : Dims(std::span(shape.begin(), shape.end())) {}
+  explicit Dims(std::span<const std::int64_t> dims) : count_(static_cast<int>(dims.size())) {
+    std::ranges::copy(dims.first(std::min<std::size_t>(dims.size(), kKept)), dims_.begin());
+  }
+
+  bool given() const { return count_ >= 0; }
+  int count() const { return std::max(count_, 0); }
+  std::span<const std::int64_t> values() const {
+    return {dims_.data(), static_cast<std::size_t>(std::min(count(), kKept))};
+  }
+
+ private:
+  static constexpr int kKept = Shape::kMaxRank + 1;  // one too many is kept, to be refused
+  std::array<std::int64_t, kKept> dims_;
+  int count_ = -1;
+};
+
+class Operand;
+struct Slice;
+
+/// A handle to a value of the program that is being recorded. Copying it copies nothing.
+class Tile {
+ public:
+  Tile() = default;  // empty: to be assigned before it is used
+  explicit operator bool() const { return recorder_ != nullptr; }
+
+  DType dtype() const;
+  Shape shape() const;
+  int rank() const { return shape().rank(); }
+  isa::ValueId id() const { return id_; }
+
+  /// A view of a part: `x.slice({{0, 16}, tl::all})`, `x.slice({tl::index(3)})`. Axes not named stay whole.
+  Tile slice(std::initializer_list<Slice> slices, At at = At::current()) const;
+
+  /// The handle moves on to the result; the old value stays what it was.
+  Tile& operator+=(const Operand& b);
+  Tile& operator-=(const Operand& b);
+  Tile& operator*=(const Operand& b);
+  Tile& operator/=(const Operand& b);
+
+ private:
+  friend class Recorder;
+  Tile(Recorder* recorder, isa::ValueId id) : recorder_(recorder), id_(id) {}
+
+  Recorder* recorder_ = nullptr;
+  isa::ValueId id_ = isa::kNone;
+};
+
+/// A tile or a number, with the line at which it was used: operators learn their source line from it.
+class Operand {
+ public:
+  enum class Kind : std::uint8_t { none, tile, truth, integer, real };
+
+  Operand() = default;
+  Operand(const Tile& tile, At at = At::current()) : tile_(tile), at_(at), kind_(Kind::tile) {}
+  template <class T>
+  requires std::is_arithmetic_v<T> Operand(T number, At at = At::current())
+      : number_(static_cast<double>(number)),
+        at_(at),
+        kind_(std::same_as<T, bool> ? Kind::truth
+              : std::integral<T>    ? Kind::integer
+                                    : Kind::real) {}
+
+  Kind kind() const { return kind_; }
+  const Tile& tile() const { return tile_; }
+  double number() const { return number_; }
+  At at() const { return at_; }
+
+ private:
+  Tile tile_;
+  double number_ = 0;
+  At at_;
+  Kind kind_ = Kind::none;
+};
+
+/// + − * / promote; / of integers is f32; % is for integers; & | ~ are for i1; comparisons give i1.
+Tile operator+(const Operand& a, const Operand& b);
+Tile operator-(const Operand& a, const Operand& b);
+Tile operator*(const Operand& a, const Operand& b);
+Tile operator/(const Operand& a, const Operand& b);
+Tile operator%(const Operand& a, const Operand& b);
+Tile operator&(const Operand& a, const Operand& b);
+Tile operator|(const Operand& a, const Operand& b);
+Tile operator==(const Operand& a, const Operand& b);
+Tile operator!=(const Operand& a, const Operand& b);
+Tile operator<(const Operand& a, const Operand& b);
+Tile operator<=(const Operand& a, const Operand& b);
+Tile operator>(const Operand& a, const Operand& b);
+Tile operator>=(const Operand& a, const Operand& b);
+Tile operator-(const Operand& a);
+Tile operator~(const Operand& a);
+
+/// A tile where a pointer was meant; captures the line for the error.
+struct PointerTile {
+  PointerTile(const Tile& t, At used_at = At::current()) : tile(t), at(used_at) {}
+  Tile tile;
+  At at;
+};
+
+/// A virtual address. Arithmetic is in bytes.
+class Ptr {
+ public:
+  constexpr Ptr() = default;
+  constexpr explicit Ptr(std::uint64_t address) : address_(address) {}
+  constexpr std::uint64_t address() const { return address_; }
+  constexpr bool is_null() const { return address_ == 0; }
+
+  template <std::integral T>
+  friend constexpr Ptr operator+(Ptr p, T bytes) {
+    return Ptr(p.address_ + static_cast<std::uint64_t>(bytes));
+  }
+  template <std::integral T>
+  friend constexpr Ptr operator+(T bytes, Ptr p) {
+    return p + bytes;
+  }
+  template <std::integral T>
+  friend constexpr Ptr operator-(Ptr p, T bytes) {
+    return Ptr(p.address_ - static_cast<std::uint64_t>(bytes));
+  }
+  friend constexpr std::int64_t operator-(Ptr a, Ptr b) {
+    return static_cast<std::int64_t>(a.address_ - b.address_);
+  }
+  template <std::integral T>
+  constexpr Ptr& operator+=(T bytes) {
+    return *this = *this + bytes;
+  }
+  template <std::integral T>
+  constexpr Ptr& operator-=(T bytes) {
+    return *this = *this - bytes;
+  }
+  friend constexpr auto operator<=>(Ptr, Ptr) = default;
+
+  /// Tiles of pointers do not exist: a KernelError that says to use strides.
+  friend Ptr operator+(Ptr p, const PointerTile& offsets);
+  friend Ptr operator+(const PointerTile& offsets, Ptr p) { return p + offsets; }
+
+ private:
+  std::uint64_t address_ = 0;
+};
+
+/// A part of an axis: [begin, end) by step > 0. Negative bounds count from the back, as in Python.
+struct Slice {
+  static constexpr std::int64_t kEnd = std::numeric_limits<std::int64_t>::max();
+  std::int64_t begin = 0;
+  std::int64_t end = kEnd;
+  std::int64_t step = 1;
+  bool drops_axis = false;
+};
+inline constexpr Slice all{};
+/// One index; the axis goes away.
+constexpr Slice index(std::int64_t i) { return {i, i == -1 ? Slice::kEnd : i + 1, 1, true}; }
+
+/// A command that can be waited for.
+class Op {
+ public:
+  isa::CommandIndex command() const { return command_; }
+
+ private:
+  friend class Recorder;
+  Op(const Recorder* recorder, isa::CommandIndex command) : recorder_(recorder), command_(command) {}
+  const Recorder* recorder_;
+  isa::CommandIndex command_;
+};
+
+/// What recv_async returns: a tile to be had from `tl.wait`.
+class PendingTile {
+ private:
+  friend class Context;
+  explicit PendingTile(Tile tile) : tile_(tile) {}
+  Tile tile_;
+};
+
+/// begin, begin + step, … below end.
+template <std::integral T>
+class IntRange {
+ public:
+  struct Iterator {
+    T at, step;
+    T operator*() const { return at; }
+    Iterator& operator++() { return at = static_cast<T>(at + step), *this; }
+    bool operator!=(const Iterator& end) const { return at < end.at; }
+  };
+  IntRange(T begin, T end, T step) : begin_(begin), end_(end), step_(step) {}
+  Iterator begin() const { return {begin_, step_}; }
+  Iterator end() const { return {end_, step_}; }
+
+ private:
+  T begin_, end_, step_;
+};
+
+}  // namespace kernbench::tl

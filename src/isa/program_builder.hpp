@@ -1,0 +1,69 @@
+// Makes programs, command by command. It keeps the tables and who reads what; whether operands fit each other
+// is for the caller to have checked.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "isa/interner.hpp"
+#include "kernbench/program.hpp"
+
+namespace kernbench::isa {
+
+class ProgramBuilder {
+ public:
+  ProgramBuilder(std::string kernel, PeCoord pe);
+
+  const Program& program() const { return program_; }
+  /// Trims small tables and sets the peak of the scratch. The builder must not be used afterwards.
+  Program take(std::int64_t peak_granules);
+
+  CommandIndex next_command() const { return static_cast<CommandIndex>(program_.commands_.size()); }
+
+  std::uint32_t shape(std::span<const std::int64_t> extents);
+  std::uint32_t strides(const Strides& strides);
+  /// Empty runs, too, are a mask: nothing moves.
+  std::uint32_t mask(std::span<const LaneRange> runs);
+  std::uint32_t direction(std::string_view name);
+  std::uint32_t line(const char* file, std::uint32_t line);
+  std::uint32_t composite(const CompositeSpec& spec, std::span<const EpilogueStep> steps);
+
+  /// The result of the next command. `granules` is 0 if it lives elsewhere than in scratch.
+  ValueId tile(DType dtype, std::uint32_t shape, std::uint32_t granules);
+  /// The same, at an address.
+  ValueId placed(DType dtype, std::uint32_t shape, std::uint64_t address);
+  /// `base` is a tile, not a view.
+  ValueId view(ValueId base, std::uint32_t shape, const Strides& strides, std::int64_t offset);
+  ValueId reference(DType dtype, std::uint32_t shape, std::uint64_t address, const Strides& strides);
+  ValueId scalar(DType dtype, double number);
+
+  /// Appends `c`, which reads `reads`.
+  CommandIndex append(Command c, std::span<const ValueId> reads);
+
+ private:
+  ValueId add(const Value& value);
+  std::uint32_t add_place(Program::Place place);
+  std::uint32_t file(const char* name);
+  void note_readers(std::span<const ValueId> reads, CommandIndex reader);
+
+  struct SeenScalar {
+    std::uint64_t bits = 0;
+    DType dtype = DType::f32;
+    ValueId id = kNone;
+  };
+  struct SeenLine {
+    const char* file = nullptr;
+    std::uint32_t line = 0;
+    std::uint32_t id = 0;
+  };
+
+  Program program_;
+  Interner shape_ids_, strides_ids_, mask_ids_, line_ids_;
+  std::array<SeenScalar, 32> seen_scalars_;  // by hash: kernels use the same few numbers again and again
+  std::array<SeenLine, 64> seen_lines_;
+};
+
+}  // namespace kernbench::isa

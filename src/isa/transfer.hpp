@@ -1,0 +1,75 @@
+// Which bytes of memory a command touches.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "kernbench/program.hpp"
+
+namespace kernbench::isa {
+
+/// Consecutive elements in memory that are consecutive lanes of a transfer.
+struct Segment {
+  std::uint64_t address;  // of the first byte
+  std::int64_t lane;      // of the first element, in row-major order of the transfer's shape
+  std::int64_t elements;
+  friend bool operator==(const Segment&, const Segment&) = default;
+};
+
+/// Cuts runs of lanes over strided memory into contiguous pieces.
+class SegmentWalk {
+ public:
+  SegmentWalk(std::uint64_t address, int itemsize, const Shape& shape, const Strides& strides);
+
+  template <class Fn>
+  void lanes(LaneRange run, Fn&& fn) const {
+    for (auto lane = run.begin; lane < run.end;) {
+      const auto n = std::min(run.end - lane, block_ - lane % block_);
+      fn(Segment{address_of(lane), lane, n});
+      lane += n;
+    }
+  }
+  std::int64_t elements() const { return shape_.elements(); }
+
+ private:
+  std::uint64_t address_of(std::int64_t lane) const;
+
+  std::uint64_t address_;
+  std::int64_t itemsize_;
+  Shape shape_;
+  Strides strides_;
+  std::int64_t block_ = 1;  // lanes that are contiguous in memory, from the last axis inwards
+};
+
+/// Calls `fn(Segment)` for each contiguous piece of a dma command, in lane order.
+template <class Fn>
+void for_each_segment(const Program& program, const Command& dma, Fn&& fn) {
+  const auto moved = program.moved(dma);
+  const SegmentWalk walk(dma.address, itemsize(program.value(moved).dtype), program.shape(moved),
+                         program.strides(dma));
+  if (!program.masked(dma)) return walk.lanes({0, walk.elements()}, fn);
+  for (const auto run : program.active_runs(dma)) walk.lanes(run, fn);
+}
+
+/// Calls `fn(Segment)` for each contiguous piece of a reference.
+template <class Fn>
+void for_each_segment(const Program& program, ValueId reference, Fn&& fn) {
+  const SegmentWalk walk(program.address(reference), itemsize(program.value(reference).dtype),
+                         program.shape(reference), program.layout(reference).strides);
+  walk.lanes({0, walk.elements()}, fn);
+}
+
+/// A range of bytes that holds everything a command reads or writes there.
+struct Access {
+  std::uint64_t begin, end;
+  bool write;
+  friend bool operator==(const Access&, const Access&) = default;
+};
+
+/// The ranges of memory a command touches: one for dma commands, load_scalar and receives to an address, one
+/// for each reference of a composite, none for the rest. A transfer whose lanes are all off touches none. At
+/// most three; returns how many.
+int accesses(const Program& program, const Command& command, std::array<Access, 3>& out);
+
+}  // namespace kernbench::isa

@@ -1,0 +1,256 @@
+#include "tl/constants.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "kernbench/error.hpp"
+#include "kernbench/half.hpp"
+
+namespace kernbench::tl {
+namespace {
+
+using isa::ValueId;
+using isa::ValueKind;
+using Int = std::int64_t;
+
+constexpr std::size_t kMaxKept = 1 << 22;  // numbers; beyond that what is known is found again when asked for
+
+Int wrapped(DType dtype, Int n) {
+  return dtype == DType::i8    ? static_cast<std::int8_t>(n)
+         : dtype == DType::i32 ? static_cast<std::int32_t>(n)
+                               : n;
+}
+
+/// Integers as replay does them: modulo 2³² and cut to the result's width; division truncates, by zero it
+/// gives −1 and the dividend as remainder.
+Int integer(MathOp op, Int a, Int b, Int c) {
+  switch (op) {
+    case MathOp::add:
+      return a + b;
+    case MathOp::sub:
+      return a - b;
+    case MathOp::mul:
+      return a * b;
+    case MathOp::floordiv:
+      return b == 0 ? -1 : a / b;
+    case MathOp::mod:
+      return b == 0 ? a : a % b;
+    case MathOp::bit_and:
+      return a & b;
+    case MathOp::bit_or:
+      return a | b;
+    case MathOp::bit_not:
+      return 1 - a;
+    case MathOp::maximum:
+      return std::max(a, b);
+    case MathOp::minimum:
+      return std::min(a, b);
+    case MathOp::neg:
+      return -a;
+    case MathOp::abs:
+      return a < 0 ? -a : a;
+    case MathOp::fma:
+      return a * b + c;
+    case MathOp::clamp:
+      return std::min(std::max(a, b), c);
+    default:
+      return a;  // copy
+  }
+}
+
+/// Floats: in f32; NaN wins in maximum and minimum.
+float real(MathOp op, float a, float b, float c) {
+  const auto larger = [](float x, float y) { return std::isnan(x) || x > y ? x : y; };
+  const auto smaller = [](float x, float y) { return std::isnan(x) || x < y ? x : y; };
+  switch (op) {
+    case MathOp::add:
+      return a + b;
+    case MathOp::sub:
+      return a - b;
+    case MathOp::mul:
+      return a * b;
+    case MathOp::div:
+      return a / b;
+    case MathOp::maximum:
+      return larger(a, b);
+    case MathOp::minimum:
+      return smaller(a, b);
+    case MathOp::neg:
+      return -a;
+    case MathOp::abs:
+      return std::fabs(a);
+    case MathOp::fma:
+      return std::fma(a, b, c);
+    case MathOp::clamp:
+      return smaller(larger(a, b), c);
+    default:
+      return a;
+  }
+}
+
+bool compare(MathOp op, double a, double b) {
+  switch (op) {
+    case MathOp::eq:
+      return a == b;
+    case MathOp::ne:
+      return a != b;
+    case MathOp::lt:
+      return a < b;
+    case MathOp::le:
+      return a <= b;
+    case MathOp::gt:
+      return a > b;
+    default:
+      return a >= b;
+  }
+}
+
+double cast(DType from, DType to, double number) {
+  if (to == DType::i1) return number != 0 ? 1 : 0;
+  if (is_integer(from) || is_float(to)) return round_to(to, number);
+  if (std::isnan(number)) return 0;
+  const double end = to == DType::i8 ? 128.0 : 2147483648.0;
+  return std::clamp(std::trunc(number), -end, end - 1);
+}
+
+/// One operation on lanes, in the number world its operands are promoted to.
+struct LaneOp {
+  MathOp op;
+  DType operands;  // promoted
+  DType result;
+
+  double operator()(double a, double b, double c) const {
+    if (op == MathOp::where) return round_to(result, a != 0 ? b : c);
+    const bool is_real = is_float(operands) || op == MathOp::div;
+    const auto x = is_real ? static_cast<float>(a) : a, y = is_real ? static_cast<float>(b) : b;
+    if (info(op).result == ResultRule::truth) return compare(op, x, y) ? 1 : 0;
+    if (is_real)
+      return round_to(result, static_cast<double>(real(op, static_cast<float>(a), static_cast<float>(b),
+                                                       static_cast<float>(c))));
+    const auto n = integer(op, static_cast<Int>(a), static_cast<Int>(b), static_cast<Int>(c));
+    return static_cast<double>(wrapped(result, n));
+  }
+};
+
+/// Strides by which a row-major operand is read to make a result of another shape.
+isa::Strides broadcast_strides(const Shape& from, const Shape& to) {
+  const auto dense = isa::row_major(from);
+  isa::Strides strides{};
+  const auto more = static_cast<std::size_t>(to.rank() - from.rank());
+  for (int i = 0; i < from.rank(); ++i)
+    if (from[i] != 1) strides[static_cast<std::size_t>(i) + more] = dense[static_cast<std::size_t>(i)];
+  return strides;
+}
+
+Int element(const Shape& shape, const isa::Strides& strides, Int lane) {
+  Int at = 0;
+  for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+    at += lane % shape[axis] * strides[static_cast<std::size_t>(axis)];
+    lane /= shape[axis];
+  }
+  return at;
+}
+
+}  // namespace
+
+double round_to(DType dtype, double number) {
+  switch (dtype) {
+    case DType::f32:
+      return static_cast<double>(static_cast<float>(number));
+    case DType::f16:
+      return static_cast<double>(static_cast<float>(F16(static_cast<float>(number))));
+    case DType::bf16:
+      return static_cast<double>(static_cast<float>(BF16(static_cast<float>(number))));
+    case DType::f8e4m3:
+      return static_cast<double>(static_cast<float>(F8E4M3(static_cast<float>(number))));
+    case DType::f8e5m2:
+      return static_cast<double>(static_cast<float>(F8E5M2(static_cast<float>(number))));
+    default:
+      return static_cast<double>(wrapped(dtype, static_cast<Int>(number)));
+  }
+}
+
+bool is_evaluated(MathOp op) {
+  const auto& that = info(op);
+  if (that.kind == MathKind::reduction || op == MathOp::sqrt || op == MathOp::rsqrt) return false;
+  return that.cost != MathCost::transcendental;
+}
+
+KnownValues::Answer KnownValues::ask(const isa::Program& program, ValueId id) {
+  if (elements_ > kMaxKept) clear();
+  // Operands are older than results, so the values that are needed can be computed in ascending order.
+  std::vector<ValueId> needed, open{id};
+  while (!open.empty()) {
+    const auto next = open.back();
+    open.pop_back();
+    if (is_known(next) || std::ranges::find(needed, next) != needed.end()) continue;
+    needed.push_back(next);
+    const auto& v = program.value(next);
+    if (v.kind == ValueKind::scalar) continue;
+    if (v.kind == ValueKind::view) {
+      open.push_back(program.base(next));
+      continue;
+    }
+    const auto& c = program.command(v.producer);
+    if (c.kind != isa::CommandKind::math || !is_evaluated(c.op)) return {nullptr, v.producer};
+    for (const auto read : program.reads(c)) open.push_back(read);
+  }
+  std::ranges::sort(needed);
+  for (const auto n : needed) evaluate(program, n);
+  return {&known_.at(id), std::nullopt};
+}
+
+void KnownValues::evaluate(const isa::Program& program, ValueId id) {
+  const auto& v = program.value(id);
+  Numbers numbers;
+  if (v.kind == ValueKind::scalar)
+    numbers = {program.scalar(id)};
+  else if (v.kind == ValueKind::view)
+    numbers = view(program, id);
+  else
+    numbers = math(program, program.command(v.producer));
+  elements_ += numbers.size();
+  known_.emplace(id, std::move(numbers));
+}
+
+KnownValues::Numbers KnownValues::view(const isa::Program& program, ValueId id) const {
+  const auto layout = program.layout(id);
+  const auto& shape = program.shape(id);
+  const auto& base = known_.at(layout.base);
+  Numbers numbers(static_cast<std::size_t>(shape.elements()));
+  for (std::size_t lane = 0; lane < numbers.size(); ++lane)
+    numbers[lane] = base[static_cast<std::size_t>(layout.offset +
+                                                  element(shape, layout.strides, static_cast<Int>(lane)))];
+  return numbers;
+}
+
+KnownValues::Numbers KnownValues::math(const isa::Program& program, const isa::Command& c) const {
+  const auto& shape = program.shape(c.result);
+  const auto dtype = program.value(c.result).dtype;
+  const auto reads = program.reads(c);
+  Numbers numbers(static_cast<std::size_t>(shape.elements()));
+  std::array<const Numbers*, 3> in{};
+  std::array<isa::Strides, 3> strides{};
+  DType promoted = program.value(reads[0]).dtype;
+  for (std::size_t i = 0; i < reads.size(); ++i) {
+    in[i] = &known_.at(reads[i]);
+    strides[i] = broadcast_strides(program.shape(reads[i]), shape);
+    promoted = promote(promoted, program.value(reads[i]).dtype);
+  }
+  const LaneOp op{c.op, promoted, dtype};
+  for (std::size_t lane = 0; lane < numbers.size(); ++lane) {
+    std::array<double, 3> x{};
+    for (std::size_t i = 0; i < reads.size(); ++i)
+      x[i] = (*in[i])[static_cast<std::size_t>(element(shape, strides[i], static_cast<Int>(lane)))];
+    if (c.op == MathOp::arange)
+      numbers[lane] = x[0] + static_cast<double>(lane);
+    else if (c.op == MathOp::cast)
+      numbers[lane] = cast(promoted, dtype, x[0]);
+    else
+      numbers[lane] = op(x[0], x[1], x[2]);
+  }
+  return numbers;
+}
+
+}  // namespace kernbench::tl

@@ -1,0 +1,180 @@
+#include <fmt/format.h>
+
+#include "tl/recorder.hpp"
+
+namespace kernbench::tl {
+namespace {
+
+// The active lanes of a mask over `shape`, to which it broadcasts.
+std::vector<isa::LaneRange> runs_of(const std::vector<double>& on, const Shape& mask, const Shape& shape) {
+  isa::Strides strides{};
+  const auto dense = isa::row_major(mask);
+  const int more = shape.rank() - mask.rank();
+  for (int i = 0; i < mask.rank(); ++i)
+    if (mask[i] > 1) strides[static_cast<std::size_t>(i + more)] = dense[static_cast<std::size_t>(i)];
+  std::vector<isa::LaneRange> runs;
+  for (std::int64_t lane = 0; lane < shape.elements(); ++lane) {
+    std::int64_t rest = lane, at = 0;
+    for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+      at += rest % shape[axis] * strides[static_cast<std::size_t>(axis)];
+      rest /= shape[axis];
+    }
+    if (on[static_cast<std::size_t>(at)] == 0) continue;
+    if (!runs.empty() && runs.back().end == lane)
+      ++runs.back().end;
+    else
+      runs.push_back({lane, lane + 1});
+  }
+  return runs;
+}
+
+bool broadcasts_to(const Shape& from, const Shape& to) {
+  if (from.rank() > to.rank()) return false;
+  for (int back = 1; back <= from.rank(); ++back) {
+    const auto extent = from[from.rank() - back];
+    if (extent != 1 && extent != to[to.rank() - back]) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+void Recorder::check_pointer(Ptr ptr, std::string_view op, At at) const {
+  if (ptr.is_null())
+    fail(at,
+         {"null-pointer", fmt::format("{} at a null pointer", op), "pass the pointer of a tensor argument"});
+}
+
+std::uint32_t Recorder::strides_id(const Dims& strides, const Shape& shape, bool writes, std::string_view op,
+                                   At at) {
+  if (!strides.given()) return isa::kNone;
+  const auto values = strides.values();
+  if (strides.count() != shape.rank())
+    fail(at, {"strides", fmt::format("{} of shape {} with {} strides", op, to_string(shape), strides.count()),
+              "give one stride, in elements, for each axis"});
+  isa::Strides given{};
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    const auto stride = values[static_cast<std::size_t>(axis)];
+    if (stride < 0 || (stride == 0 && writes && shape[axis] > 1))
+      fail(at, {"strides",
+                fmt::format("{} of shape {} with stride {} in axis {}", op, to_string(shape), stride, axis),
+                writes ? "strides of a store are above 0: each lane has a place of its own"
+                       : "strides are 0 or more"});
+    given[static_cast<std::size_t>(axis)] = stride;
+  }
+  return given == isa::row_major(shape) ? isa::kNone : builder_.strides(given);
+}
+
+std::uint32_t Recorder::mask_id(const Tile& mask, const Shape& shape, std::string_view op, At at) {
+  if (!mask) return isa::kNone;
+  const auto id = tile(mask, op, at);
+  const auto text = [&] {
+    return fmt::format("{} of shape {} with the mask {}", op, to_string(shape), describe(id));
+  };
+  if (value(id).dtype != DType::i1) fail(at, {"mask", text(), "a mask is i1; compare first"});
+  if (!broadcasts_to(this->shape(id), shape))
+    fail(at, {"mask", text(), "a mask has the shape of the access or broadcasts to it"});
+  const auto answer = known_.ask(builder_.program(), id);
+  if (answer.numbers == nullptr) {
+    const auto& cause = builder_.program().command(*answer.depends_on);
+    fail(at,
+         {"mask",
+          fmt::format("{}, which depends on the result of {} at {}", text(),
+                      cause.kind == isa::CommandKind::math ? to_string(cause.op) : isa::to_string(cause.kind),
+                      isa::to_string(builder_.program().line(cause))),
+          "a mask of load or store is built from arange, program ids and numbers; use where for data"});
+  }
+  const auto runs = runs_of(*answer.numbers, this->shape(id), shape);
+  const bool all_on =
+      shape.elements() == 0 || (runs.size() == 1 && runs[0] == isa::LaneRange{0, shape.elements()});
+  return all_on ? isa::kNone : builder_.mask(runs);
+}
+
+Tile Context::load(Ptr ptr, const Dims& shape, DType dtype, const LoadOptions& options, At at) {
+  auto& r = *recorder_;
+  r.check_pointer(ptr, "load", at);
+  const auto shape_id = r.shape_id(shape, "load", at);
+  isa::Command c{.kind = isa::CommandKind::dma_read, .address = ptr.address()};
+  if (options.strides.given() || options.mask) {
+    const auto& extents = r.program().shape_of(shape_id);
+    c.strides = r.strides_id(options.strides, extents, false, "load", at);
+    c.detail = r.mask_id(options.mask, extents, "load", at);
+  }
+  const bool has_other = c.detail != isa::kNone && options.other != 0;
+  const auto other = has_other ? r.scalar(options.other, dtype, "load", at) : isa::kNone;
+  c.result = r.new_tile(dtype, shape_id, at);
+  r.append(c, std::span(&other, has_other ? 1 : 0), at);
+  return r.handle(c.result);
+}
+
+Op Context::store(Ptr ptr, const Tile& tile, const StoreOptions& options, At at) {
+  auto& r = *recorder_;
+  r.check_pointer(ptr, "store", at);
+  const auto id = r.tile(tile, "store", at);
+  isa::Command c{.kind = isa::CommandKind::dma_write, .address = ptr.address()};
+  c.strides = r.strides_id(options.strides, r.shape(id), true, "store", at);
+  c.detail = r.mask_id(options.mask, r.shape(id), "store", at);
+  return r.op(r.append(c, {id}, at));
+}
+
+Tile Context::ref(Ptr ptr, const Dims& shape, DType dtype, const Dims& strides, At at) {
+  auto& r = *recorder_;
+  r.check_pointer(ptr, "ref", at);
+  const auto shape_id = r.shape_id(shape, "ref", at);
+  const auto& extents = r.program().shape_of(shape_id);
+  const auto given = r.strides_id(strides, extents, false, "ref", at);
+  isa::Strides steps = isa::row_major(extents);
+  if (given != isa::kNone) std::ranges::copy(strides.values(), steps.begin());
+  return r.handle(r.builder().reference(dtype, shape_id, ptr.address(), steps));
+}
+
+double Context::load_scalar(Ptr ptr, DType dtype, At at) {
+  auto& r = *recorder_;
+  r.check_pointer(ptr, "load_scalar", at);
+  const auto& source = r.environment().scalars;
+  if (!source)
+    r.fail(at, {"scalar", "load_scalar without memory to read from",
+                "give the context's environment a ScalarSource"});
+  const double number = source(ptr.address(), dtype);
+  r.append({.kind = isa::CommandKind::load_scalar,
+            .detail8 = static_cast<std::uint8_t>(dtype),
+            .address = ptr.address()},
+           {}, at);
+  return number;
+}
+
+void Context::wait(const Op& op, At at) {
+  recorder_->check_op(op, at);
+  recorder_->append({.kind = isa::CommandKind::wait, .detail = op.command()}, {}, at);
+}
+
+void Context::wait(const Tile& tile, At at) {
+  const auto id = recorder_->tile(tile, "wait", at);
+  recorder_->append({.kind = isa::CommandKind::wait, .detail = recorder_->value(id).producer}, {}, at);
+}
+
+Tile Context::wait(const PendingTile& pending, At at) {
+  wait(pending.tile_, at);
+  return pending.tile_;
+}
+
+void Context::fence(At at) { recorder_->append({.kind = isa::CommandKind::fence}, {}, at); }
+
+Ptr operator+(Ptr p, const PointerTile& offsets) { Recorder::reject_pointer_tile(p, offsets); }
+
+void Recorder::reject_pointer_tile(Ptr p, const PointerTile& offsets) {
+  const auto* recorder = offsets.tile.recorder_;
+  const Complaint complaint{
+      "pointer-tile",
+      fmt::format("pointer {:#x} plus the tile {}", p.address(),
+                  recorder == nullptr ? std::string("(empty)") : recorder->describe(offsets.tile.id())),
+      "there are no tiles of pointers: give load and store one address and `strides`, and a `mask` if need "
+      "be"};
+  if (recorder != nullptr) recorder->fail(offsets.at, complaint);
+  throw KernelError({.id = "tl.pointer-tile",
+                     .where = isa::to_string({offsets.at.file_name(), offsets.at.line()}),
+                     .what = complaint.what,
+                     .hint = complaint.hint});
+}
+
+}  // namespace kernbench::tl

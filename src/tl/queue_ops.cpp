@@ -1,0 +1,87 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "tl/recorder.hpp"
+
+namespace kernbench::tl {
+
+const Queue* Recorder::find_queue(std::string_view name, std::string_view op, At at) const {
+  if (name.empty())
+    fail(at, {"direction", fmt::format("{} without a direction", op), "directions have names"});
+  if (!environment_.queues) return nullptr;
+  const auto& queues = *environment_.queues;
+  const auto found = std::ranges::find(queues, name, &Queue::direction);
+  if (found != queues.end()) return &*found;
+  std::vector<std::string> known;
+  for (const auto& q : queues) known.push_back(q.direction);
+  fail(at, {"direction", fmt::format("{}: unknown direction '{}'", op, name),
+            known.empty() ? "this PE is not wired to any queue" : "this PE has " + join(known)});
+}
+
+void Recorder::check_slot(const Queue* queue, Bytes size, std::string_view op, At at) const {
+  if (queue == nullptr || size <= queue->slot_size) return;
+  fail(at, {"slot",
+            fmt::format("{} {}: a tile of {} in slots of {}", op, queue->direction, to_string(size),
+                        to_string(queue->slot_size)),
+            "send it in pieces, or set a larger slot_size"});
+}
+
+isa::ValueId Recorder::received(const Queue* queue, std::uint32_t shape, DType dtype,
+                                const RecvOptions& options, At at) {
+  check_slot(queue, Bytes(builder_.program().shape_of(shape).elements() * itemsize(dtype)), "recv", at);
+  if (!options.dst_addr.is_null()) return builder_.placed(dtype, shape, options.dst_addr.address());
+  return queue != nullptr && queue->in_slot ? builder_.tile(dtype, shape, 0) : new_tile(dtype, shape, at);
+}
+
+Op Context::send(std::string_view direction, const Tile& tile, At at) {
+  auto& r = *recorder_;
+  const auto id = r.tile(tile, "send", at);
+  const auto* queue = r.find_queue(direction, "send", at);
+  r.check_slot(queue, r.program().bytes(id), "send", at);
+  return r.op(
+      r.append({.kind = isa::CommandKind::ipcq_send, .detail = r.builder().direction(direction)}, {id}, at));
+}
+
+Tile Context::recv(std::string_view direction, const Dims& shape, DType dtype, const RecvOptions& options,
+                   At at) {
+  auto& r = *recorder_;
+  const auto* queue = r.find_queue(direction, "recv", at);
+  const auto shape_id = r.shape_id(shape, "recv", at);
+  isa::Command c{.kind = isa::CommandKind::ipcq_recv, .detail = r.builder().direction(direction)};
+  c.result = r.received(queue, shape_id, dtype, options, at);
+  if (!options.dst_addr.is_null()) {
+    c.address = options.dst_addr.address();
+    c.detail8 = static_cast<std::uint8_t>(1 + static_cast<int>(options.dst_space));
+  }
+  r.append(c, {}, at);
+  return r.handle(c.result);
+}
+
+PendingTile Context::recv_async(std::string_view direction, const Dims& shape, DType dtype,
+                                const RecvOptions& options, At at) {
+  return PendingTile(recv(direction, shape, dtype, options, at));
+}
+
+Tile Context::recv_any(const Dims& shape, DType dtype, At at) {
+  auto& r = *recorder_;
+  const auto& queues = r.environment().queues;
+  if (queues && queues->empty())
+    r.fail(at, {"direction", "recv_any on a PE without queues", "this PE is not wired to any queue"});
+  const auto shape_id = r.shape_id(shape, "recv_any", at);
+  isa::Command c{.kind = isa::CommandKind::ipcq_recv};
+  // Which queue it will be is not known, so the tile counts unless none of them would make it count.
+  const Queue* scratch = nullptr;
+  if (queues) {
+    for (const auto& q : *queues)
+      r.check_slot(&q, Bytes(r.program().shape_of(shape_id).elements() * itemsize(dtype)), "recv_any", at);
+    const auto found = std::ranges::find(*queues, false, &Queue::in_slot);
+    scratch = found == queues->end() ? &queues->front() : &*found;
+  }
+  c.result = r.received(scratch, shape_id, dtype, {}, at);
+  r.append(c, {}, at);
+  return r.handle(c.result);
+}
+
+}  // namespace kernbench::tl

@@ -1,0 +1,136 @@
+// What stands behind a Context: the program being recorded, and the steps that all operations share (check
+// the operands, find the result's type, append the command). The operations themselves are members of
+// Context.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <source_location>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "isa/program_builder.hpp"
+#include "kernbench/tl.hpp"
+#include "tl/constants.hpp"
+
+namespace kernbench::tl {
+
+class Recorder {
+ public:
+  explicit Recorder(Environment environment);
+
+  void begin();
+  const isa::Program& finish();
+  isa::Program take();
+  const isa::Program& program() const { return finished_ ? finished_program_ : builder_.program(); }
+  const Environment& environment() const { return environment_; }
+  void set_line(const char* file, std::uint32_t line);
+
+  // ── errors ──
+  struct Complaint {
+    const char* id;  // without `tl.`
+    std::string what;
+    std::string hint;
+  };
+  [[noreturn]] void fail(At at, Complaint complaint) const;
+  [[noreturn]] void fail(isa::SourceLine line, Complaint complaint) const;
+  [[noreturn]] void fail_program_axis(const char* call, int axis, At at) const;
+  [[noreturn]] static void reject_pointer_tile(Ptr p, const PointerTile& offsets);
+  /// Runs `fn`; an InputError of a lower layer becomes a KernelError at this place, after `what`.
+  template <class Fn, class Describe>
+  auto placed(At at, const char* id, Describe describe, Fn fn) const {
+    try {
+      return fn();
+    } catch (const KernelError&) {
+      throw;
+    } catch (const InputError& e) {
+      fail(at, {id, describe() + ": " + e.message(), e.hint()});
+    }
+  }
+
+  // ── operands ──
+  /// The value behind a handle that `op` reads: not empty, of this recording, no reference.
+  isa::ValueId tile(const Tile& t, std::string_view op, At at) const;
+  /// The same, references allowed.
+  isa::ValueId tile_or_reference(const Tile& t, std::string_view op, At at) const;
+  /// `%3:f16[32]`
+  std::string describe(isa::ValueId id) const;
+  std::string describe(std::span<const isa::ValueId> ids) const;
+  Tile handle(isa::ValueId id) { return Tile(this, id); }
+  Op op(isa::CommandIndex command) const { return Op(this, command); }
+  void check_op(const Op& op, At at) const;
+
+  const isa::Value& value(isa::ValueId id) const { return builder_.program().value(id); }
+  const Shape& shape(isa::ValueId id) const { return builder_.program().shape(id); }
+  isa::Layout layout(isa::ValueId id) const { return builder_.program().layout(id); }
+  isa::ProgramBuilder& builder() { return builder_; }
+
+  std::uint32_t shape_id(const Dims& dims, std::string_view op, At at);
+  /// Strides for an access of that shape, kNone if none are given.
+  std::uint32_t strides_id(const Dims& strides, const Shape& shape, bool writes, std::string_view op, At at);
+  void check_pointer(Ptr ptr, std::string_view op, At at) const;
+  /// Lanes that are on, kNone if all are.
+  std::uint32_t mask_id(const Tile& mask, const Shape& shape, std::string_view op, At at);
+  /// A number as a value of that dtype; an error if it does not fit.
+  void check_number(double number, DType dtype, std::string_view op, At at) const;
+  isa::ValueId scalar(double number, DType dtype, std::string_view op, At at);
+
+  /// The queue of that name, null if directions are not known here. An error lists those that are.
+  const Queue* find_queue(std::string_view direction, std::string_view op, At at) const;
+  void check_slot(const Queue* queue, Bytes size, std::string_view op, At at) const;
+
+  // ── results ──
+  /// What the next command, a receive, will produce.
+  isa::ValueId received(const Queue* queue, std::uint32_t shape, DType dtype, const RecvOptions& options,
+                        At at);
+  /// A tile of scratch as the result of the next command; an error if it alone exceeds the scratch.
+  isa::ValueId new_tile(DType dtype, std::uint32_t shape, At at);
+  /// Appends the command; `c.line` is set here.
+  isa::CommandIndex append(isa::Command c, std::span<const isa::ValueId> reads, At at);
+  isa::CommandIndex append(isa::Command c, std::initializer_list<isa::ValueId> reads, At at) {
+    return append(c, std::span(reads.begin(), reads.size()), at);
+  }
+  Tile math(MathOp op, std::span<const Operand> operands, At at);
+  Tile math(MathOp op, std::initializer_list<Operand> operands, At at) {
+    return math(op, std::span(operands.begin(), operands.size()), at);
+  }
+  /// The same for callers that may name any operation.
+  Tile checked_math(MathOp op, std::span<const Operand> operands, At at);
+  Tile unary(MathOp op, const Tile& x, At at);
+  Tile create(MathOp op, const Dims& shape, double first, DType dtype, At at);
+  Tile reduce(MathOp op, const Tile& x, std::optional<int> axis, bool keep_dims, At at);
+  /// Another look at the same elements; of a reference another reference.
+  Tile view(isa::ValueId of, std::uint32_t shape, const isa::Strides& strides, std::int64_t offset);
+  Tile reshape(isa::ValueId id, std::uint32_t shape, At at);
+  Tile expand_dims(isa::ValueId id, int axis);
+  Tile slice(const Tile& x, std::span<const Slice> slices, At at);
+
+  static const isa::Program& program_of(const Tile& tile);
+  /// For the operators of Tile, which have no context: it is that of the first tile among them.
+  static Tile operation(MathOp op, std::initializer_list<Operand> operands);
+
+ private:
+  struct Typed {  // operands of a math command with their common type
+    std::array<isa::ValueId, 3> ids;
+    std::array<DType, 3> dtypes;
+    std::size_t count;
+  };
+  Typed resolve(MathOp op, std::span<const Operand> operands, At at);
+  DType scalar_dtype(MathOp op, std::span<const Operand> operands) const;
+  DType result_dtype(MathOp op, const Typed& typed, At at) const;
+  std::uint32_t common_shape(MathOp op, const Typed& typed, At at);
+  isa::SourceLine source_line(At at) const;
+  [[noreturn]] void fail_scratch(isa::CommandIndex command) const;
+
+  Environment environment_;
+  std::uint64_t scratch_granules_;
+  isa::ProgramBuilder builder_;
+  isa::Program finished_program_;
+  bool finished_ = false;
+  KnownValues known_;
+  const char* forced_file_ = nullptr;
+  std::uint32_t forced_line_ = 0;
+};
+
+}  // namespace kernbench::tl
