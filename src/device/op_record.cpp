@@ -1,0 +1,57 @@
+#include "device/op_record.hpp"
+
+namespace kernbench::device {
+
+std::string_view to_string(OpKind kind) {
+  constexpr std::array<std::string_view, kOpKinds> kNames = {
+      "dma_read",   "dma_write",   "load_scalar", "gemm",       "math",         "ipcq_send",
+      "ipcq_recv",  "tile_dma_in", "tile_gemm",   "tile_math",  "tile_dma_out", "program",
+      "host_write", "host_read",   "host_map",    "host_launch"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+std::string_view to_string(Resource resource) {
+  constexpr std::array<std::string_view, kResources> kNames = {"none",  "fabric",  "memory",    "tcm_read",
+                                                               "gemm",  "math",    "tcm_write", "cpu",
+                                                               "queue", "control", "host_link"};
+  return kNames[static_cast<std::size_t>(resource)];
+}
+
+std::string_view to_string(Reason reason) {
+  constexpr std::array<std::string_view, kReasons> kNames = {"operand", "engine", "queue", "credit",
+                                                             "scratch", "issue",  "start"};
+  return kNames[static_cast<std::size_t>(reason)];
+}
+
+std::array<Resource, 4> phase_resources(OpKind kind) {
+  using enum Resource;
+  switch (kind) {
+    case OpKind::dma_read:
+    case OpKind::load_scalar:
+    case OpKind::tile_dma_in:
+    case OpKind::host_read:
+      return {fabric, memory, fabric, none};  // request, bursts, data
+    case OpKind::dma_write:
+    case OpKind::tile_dma_out:
+    case OpKind::host_write:
+      return {fabric, memory, fabric, none};  // data, bursts, acknowledgement
+    case OpKind::gemm:
+    case OpKind::tile_gemm:
+      return {tcm_read, gemm, tcm_write, none};
+    case OpKind::math:
+    case OpKind::tile_math:
+      return {tcm_read, math, tcm_write, none};
+    case OpKind::ipcq_send:
+      return {fabric, memory, none, none};
+    case OpKind::ipcq_recv:
+      return {queue, fabric, none, none};
+    case OpKind::program:
+      return {cpu, none, none, none};
+    case OpKind::host_map:
+    case OpKind::host_launch:
+      return {control, none, none, none};
+  }
+  return {};
+}
+
+}  // namespace kernbench::device

@@ -1,0 +1,122 @@
+// What the machine did, one record per operation: the currency between the models, the op log, the critical
+// path and replay.
+//
+// A record is written when its operation completes, by the partition in which it completes, so that the
+// position in a partition's log is its id and a producer's id is smaller. Which command it carried out, its
+// operands and its source line are those of the recorded program, by reference.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "kernbench/coords.hpp"
+#include "kernbench/units.hpp"
+
+namespace kernbench::isa {
+class Program;
+}
+
+namespace kernbench::device {
+
+enum class OpKind : std::uint8_t {
+  // Commands of a program, one record each.
+  dma_read,
+  dma_write,
+  load_scalar,
+  gemm,
+  math,
+  ipcq_send,
+  ipcq_recv,
+  // Parts of a composite command: one record per tile step.
+  tile_dma_in,
+  tile_gemm,
+  tile_math,
+  tile_dma_out,
+  // A PE's part of a launch (from its start to the end of its program), and requests of the host.
+  program,
+  host_write,
+  host_read,
+  host_map,
+  host_launch,
+};
+inline constexpr std::size_t kOpKinds = 16;
+std::string_view to_string(OpKind kind);
+
+/// What a span of time was spent on.
+enum class Resource : std::uint8_t {
+  none,
+  fabric,
+  memory,
+  tcm_read,
+  gemm,
+  math,
+  tcm_write,
+  cpu,
+  queue,
+  control,
+  host_link,
+};
+inline constexpr std::size_t kResources = 11;
+std::string_view to_string(Resource resource);
+
+/// The constraint that was met last before an operation could start. Of several met at one instant, the first
+/// of this list.
+enum class Reason : std::uint8_t {
+  operand,  // a tile it reads was not ready, or the bytes it touches were in use
+  engine,   // its engine was at work on another one
+  queue,    // the engine's queue was full
+  credit,   // no free slot at the receiver, or no message from the sender
+  scratch,  // no room for its result
+  issue,    // the PE's CPU had not come to it, or was told to wait
+  start,    // nothing before it: the launch or the host's request
+};
+inline constexpr std::size_t kReasons = 7;
+std::string_view to_string(Reason reason);
+
+/// A record before it is written is known by its serial number, counted per partition from 1; 0 is none.
+struct OpRef {
+  std::uint16_t partition = 0;
+  std::uint32_t serial = 0;
+  explicit operator bool() const { return serial != 0; }
+  friend bool operator==(OpRef, OpRef) = default;
+};
+
+struct OpRecord {
+  Time start;                // its engine takes it with operands ready
+  Time end;                  // it retires
+  Time cause_instant;        // when the last constraint was met; may lie inside the record that is the cause
+  std::uint64_t amount = 0;  // bytes moved; multiply-adds of gemm; elements of math
+  std::uint32_t serial = 0;  // its own
+  std::uint32_t origin = 0;  // whose it is: index into the run's origins
+  std::uint32_t command = UINT32_MAX;  // of that program; UINT32_MAX: none
+  std::uint32_t cause_serial = 0;
+  std::uint16_t cause_partition = 0;
+  OpKind kind = OpKind::program;
+  Reason reason = Reason::start;
+  /// The record's length, cut in up to four phases; see `phases`. The last one's length is what is left.
+  std::array<std::uint32_t, 3> phase_ps{};
+
+  OpRef cause() const { return {cause_partition, cause_serial}; }
+};
+static_assert(sizeof(OpRecord) == 64);
+
+/// The phases a kind's records have, in order; ends with `none`.
+std::array<Resource, 4> phase_resources(OpKind kind);
+
+/// A program at work, or a request of the host: where records come from.
+struct Origin {
+  const isa::Program* program = nullptr;  // none for requests of the host
+  PeCoord pe;                             // pe and cube are −1 for requests of the host
+  std::uint32_t launch = 0;               // which request of the run it belongs to
+};
+
+/// Where finished records go: the op log, or nowhere.
+class OpSink {
+ public:
+  virtual ~OpSink() = default;
+  /// Called on the thread of the partition.
+  virtual void append(int partition, const OpRecord& record) = 0;
+};
+
+}  // namespace kernbench::device
