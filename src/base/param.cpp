@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <optional>
+#include <type_traits>
 
 #include "base/text.hpp"
 #include "base/yaml.hpp"
@@ -46,7 +48,10 @@ std::optional<Number> parse_number(std::string_view text) {
   if (digits.size() > 1 && digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9') return std::nullopt;
   Number value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  if (end != text.data() + text.size()) return std::nullopt;
+  if (error == std::errc::result_out_of_range && std::is_floating_point_v<Number>)
+    return std::numeric_limits<Number>::infinity();  // 1e999: a number, but none we can hold
+  if (error != std::errc{}) return std::nullopt;
   return value;
 }
 
@@ -59,7 +64,8 @@ void check_range(const Param& param, const YamlNode& node, double value) {
 double read_number(const Param& param, const YamlNode& node) {
   if (node.kind != YamlNode::Kind::scalar || node.quoted) refuse_type(param, node);
   const auto value = parse_number<double>(node.scalar);
-  const bool yaml_special = node.scalar.starts_with('.') && !value;  // .nan, .inf
+  const std::size_t sign = node.scalar.starts_with('-') || node.scalar.starts_with('+') ? 1 : 0;
+  const bool yaml_special = !value && node.scalar.compare(sign, 1, ".") == 0;  // .nan, -.inf
   if (!value && !yaml_special) refuse_type(param, node);
   if (!value || !std::isfinite(*value))
     refuse("range", param, node,

@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <sstream>
+#include <unordered_map>
 
 #include "kernbench/error.hpp"
 
@@ -17,6 +18,7 @@ namespace {
 
 constexpr int kDeepest = 64;
 constexpr std::size_t kMostNodes = 100'000;  // after aliases are expanded
+constexpr const char* kEmptyHint = "begin with a copy of a file that ships with KernBench";
 
 [[noreturn]] void refuse(std::string id, const YamlPlace& place, std::string what, std::string hint = {}) {
   throw InputError({"yaml." + std::move(id), place.text(), std::move(what), std::move(hint)});
@@ -51,7 +53,8 @@ class TreeBuilder final : public YAML::EventHandler {
 
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const auto found = anchors_.find(anchor);
-    if (found == anchors_.end()) refuse("alias-cycle", at(mark), "this alias contains itself");
+    if (found == anchors_.end())
+      refuse("alias-cycle", at(mark), "this alias contains itself", "write the value out");
     count(mark, count_nodes(found->second));
     add(found->second, mark);
   }
@@ -71,7 +74,8 @@ class TreeBuilder final : public YAML::EventHandler {
   struct Open {
     YamlNode node;
     YAML::anchor_t anchor;
-    std::optional<YamlNode::Entry> pending;  // a key that waits for its value
+    std::optional<YamlNode::Entry> pending = {};           // a key that waits for its value
+    std::unordered_map<std::string, YamlPlace> keys = {};  // of a map, with their places
   };
 
   YamlPlace at(const YAML::Mark& mark) const { return {file_, mark.line + 1, mark.column + 1}; }
@@ -90,9 +94,10 @@ class TreeBuilder final : public YAML::EventHandler {
   void open(YamlNode::Kind kind, const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) {
     if (tag != "?" && tag != "!" && !tag.empty()) refuse_tag(mark, tag);
     if (static_cast<int>(stack_.size()) >= kDeepest)
-      refuse("too-deep", at(mark), fmt::format("nested more than {} levels deep", kDeepest));
+      refuse("too-deep", at(mark), fmt::format("nested more than {} levels deep", kDeepest),
+             "no configuration is that deep; look for brackets that are never closed");
     count(mark, 1);
-    stack_.push_back({{.kind = kind, .place = at(mark)}, anchor, std::nullopt});
+    stack_.push_back({.node = {.kind = kind, .place = at(mark)}, .anchor = anchor});
   }
 
   void close() {
@@ -123,7 +128,7 @@ class TreeBuilder final : public YAML::EventHandler {
     } else if (Open& parent = stack_.back(); parent.node.kind == YamlNode::Kind::list) {
       parent.node.items.push_back(std::move(node));
     } else if (!parent.pending) {
-      parent.pending = key_from(parent.node, std::move(node));
+      parent.pending = key_from(parent, std::move(node));
     } else {
       parent.pending->value = std::move(node);
       parent.node.entries.push_back(std::move(*parent.pending));
@@ -131,14 +136,15 @@ class TreeBuilder final : public YAML::EventHandler {
     }
   }
 
-  static YamlNode::Entry key_from(const YamlNode& map, YamlNode key) {
+  static YamlNode::Entry key_from(Open& map, YamlNode key) {
     if (key.kind != YamlNode::Kind::scalar)
-      refuse("key", key.place, fmt::format("a key must be a word, not {}", key.describe()));
+      refuse("key", key.place, fmt::format("a key must be a word, not {}", key.describe()),
+             "write a plain word before the colon");
     if (key.scalar == "<<" && !key.quoted)
       refuse("merge", key.place, "merge keys ('<<') are not supported", "write the keys out");
-    if (const YamlNode* first = map.find(key.scalar))
+    if (const auto [first, is_new] = map.keys.try_emplace(key.scalar, key.place); !is_new)
       refuse("duplicate-key", key.place, fmt::format("duplicate key '{}'", key.scalar),
-             fmt::format("it is already set at {}; keep one of them", first->place.text()));
+             fmt::format("it is already set at {}; keep one of them", first->second.text()));
     return {key.scalar, key.place, {}};
   }
 
@@ -155,7 +161,8 @@ class TreeBuilder final : public YAML::EventHandler {
         ++i;
       }
     }
-    refuse("unterminated-quote", at(mark), fmt::format("the quote {} opened here is never closed", quote));
+    refuse("unterminated-quote", at(mark), fmt::format("the quote {} opened here is never closed", quote),
+           fmt::format("put a {} at the end of the text", quote));
   }
 
   std::string_view text_;
@@ -226,16 +233,17 @@ YamlNode parse_yaml(const std::string& text, const std::string& file) {
   std::istringstream stream(text);
   try {
     YAML::Parser parser(stream);
-    if (!parser.HandleNextDocument(builder)) refuse("empty", {name, 1, 1}, "the file is empty");
+    if (!parser.HandleNextDocument(builder)) refuse("empty", {name, 1, 1}, "the file is empty", kEmptyHint);
     YamlNode root = builder.take();
-    if (root.kind == YamlNode::Kind::null) refuse("empty", {name, 1, 1}, "the file is empty");
+    if (root.kind == YamlNode::Kind::null) refuse("empty", {name, 1, 1}, "the file is empty", kEmptyHint);
     TreeBuilder second(text, name);
     if (parser.HandleNextDocument(second))
       refuse("second-document", second.take().place, "a second document begins here",
              "one file, one document");
     return root;
   } catch (const YAML::Exception& e) {
-    refuse("syntax", {name, e.mark.line + 1, e.mark.column + 1}, e.msg);
+    refuse("syntax", {name, e.mark.line + 1, e.mark.column + 1}, e.msg,
+           "look at brackets, quotes and indentation here and just before; the file may be cut off");
   }
 }
 

@@ -13,7 +13,7 @@ namespace {
 constexpr int kMostCubes = 32;  // 5 bits
 constexpr int kMostPes = 16;    // 4 bits
 
-[[noreturn]] void refuse(const Machine& machine, const char* path, std::string what, std::string hint) {
+[[noreturn]] void refuse(const Machine& machine, std::string_view path, std::string what, std::string hint) {
   throw InputError({"topology.invalid", machine.where(path), std::move(what), std::move(hint)});
 }
 
@@ -73,7 +73,7 @@ void check_places(const Machine& machine) {
   for (const char* path : {"cube.m_cpu", "cube.sram"}) {
     const auto& at = machine.at(path).numbers("at_mm");
     if (at[0] > size[0] || at[1] > size[1])
-      refuse(machine, path,
+      refuse(machine, fmt::format("{}.at_mm", path),
              fmt::format("({}, {}) mm is outside the cube of {} × {} mm", at[0], at[1], size[0], size[1]),
              "move it inside, or enlarge cube.size_mm");
   }

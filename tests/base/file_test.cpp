@@ -1,0 +1,85 @@
+#include "base/file.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "kernbench/error.hpp"
+
+namespace kernbench {
+namespace {
+
+namespace fs = std::filesystem;
+
+class FileTest : public ::testing::Test {
+ protected:
+  FileTest() {
+    std::string name = (fs::temp_directory_path() / "kernbench_file_XXXXXX").string();
+    dir_ = ::mkdtemp(name.data());
+  }
+  ~FileTest() override { fs::remove_all(dir_); }
+
+  std::string in_dir(const char* name) const { return (dir_ / name).string(); }
+  std::size_t files() const {
+    return static_cast<std::size_t>(std::distance(fs::directory_iterator(dir_), fs::directory_iterator()));
+  }
+  template <class Function>
+  static std::string id_of(Function function) {
+    try {
+      function();
+    } catch (const InputError& e) {
+      return e.id();
+    }
+    return "accepted";
+  }
+
+  fs::path dir_;
+};
+
+TEST_F(FileTest, WritesWhatIsReadBackAndLeavesNothingBeside) {
+  write_file(in_dir("a"), "one\n");
+  write_file(in_dir("a"), "two\n");
+  EXPECT_EQ(read_text_file(in_dir("a")), "two\n");
+  EXPECT_EQ(files(), 1u);
+}
+
+TEST_F(FileTest, KeepsPermissionsOfTheFileItReplaces) {
+  write_file(in_dir("a"), "one");
+  ::chmod(in_dir("a").c_str(), 0640);
+  write_file(in_dir("a"), "two");
+  EXPECT_EQ(static_cast<int>(fs::status(in_dir("a")).permissions()), 0640);
+}
+
+TEST_F(FileTest, FollowsALinkInsteadOfReplacingIt) {
+  write_file(in_dir("target"), "one");
+  fs::create_symlink("target", dir_ / "link");
+  write_file(in_dir("link"), "two");
+  EXPECT_TRUE(fs::is_symlink(dir_ / "link"));
+  EXPECT_EQ(read_text_file(in_dir("target")), "two");
+}
+
+TEST_F(FileTest, WritesDevicesDirectly) {
+  write_file("/dev/null", "gone");
+  EXPECT_TRUE(fs::is_character_file("/dev/null"));
+}
+
+TEST_F(FileTest, RefusesPlacesThatCannotBeWrittenAndLeavesNothing) {
+  EXPECT_EQ(id_of([&] { write_file(in_dir("no/such/folder/a"), "x"); }), "file.unwritable");
+  EXPECT_EQ(id_of([&] { write_file(dir_.string(), "x"); }), "file.unwritable");
+  EXPECT_EQ(id_of([&] { write_file("", "x"); }), "file.unwritable");
+  EXPECT_EQ(id_of([&] { write_file("/dev/full", "x"); }), "file.unwritable");
+  EXPECT_EQ(files(), 0u);
+}
+
+TEST_F(FileTest, RefusesToReadWhatIsNoFile) {
+  EXPECT_EQ(id_of([&] { read_text_file(in_dir("missing")); }), "file.missing");
+  EXPECT_EQ(id_of([&] { read_text_file(dir_.string()); }), "file.folder");
+  EXPECT_EQ(id_of([&] { read_text_file("/dev/zero"); }), "file.too-large");
+  std::ofstream(in_dir("large")) << std::string((4 << 20) + 1, 'x');
+  EXPECT_EQ(id_of([&] { read_text_file(in_dir("large")); }), "file.too-large");
+}
+
+}  // namespace
+}  // namespace kernbench

@@ -1,0 +1,320 @@
+#include "kernbench/machine.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "kernbench/error.hpp"
+#include "topology/machine_text.hpp"
+#include "topology/schema.hpp"
+
+namespace kernbench::topology {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+Machine load(const std::string& text, const std::vector<std::string>& overrides = {}) {
+  return load_machine_text(text, "m.yaml", overrides, builtin_registry());
+}
+
+Error::Info refusal(const std::string& text, const std::vector<std::string>& overrides = {}) {
+  try {
+    load(text, overrides);
+  } catch (const InputError& e) {
+    return {e.id(), e.where(), e.message(), e.hint()};
+  }
+  ADD_FAILURE() << "accepted:\n" << text;
+  return {};
+}
+
+/// Refused at the line of `part`, with that id, and with a hint.
+void expect_refused_at(const std::string& text, const std::string& part, const char* id) {
+  const Error::Info info = refusal(text);
+  EXPECT_EQ(info.id, id) << info.what;
+  EXPECT_THAT(info.where, StartsWith("m.yaml:" + std::to_string(line_of(text, part)) + ":")) << info.what;
+  EXPECT_FALSE(info.hint.empty()) << info.what;
+}
+
+TEST(LoadMachine, AcceptsTheShippedMachines) {
+  for (const ShippedMachine& shipped : shipped_machines())
+    EXPECT_NO_THROW(load_machine(shipped.name, {}, builtin_registry())) << shipped.name;
+  EXPECT_EQ(shipped_machines().size(), 3u);
+}
+
+TEST(LoadMachine, TheDefaultIsTheMachineOfTheDesign) {
+  const Machine machine = load(default_text());
+  EXPECT_EQ(machine.sips(), 2);
+  EXPECT_EQ(machine.cube_mesh(), (MeshCoord{4, 4}));
+  EXPECT_EQ(machine.pes(), 8);
+  EXPECT_EQ(machine.total_pes(), 256);
+  EXPECT_EQ(machine.hbm_slice(), 6_GiB);  // 48 / 8
+  // 32 · 64 · 32 multiply-adds in 16 cycles of 1 ns are 4096 per ns; two operations each.
+  EXPECT_DOUBLE_EQ(machine.pe_peak_tflops(), 8.192);
+  EXPECT_THAT(machine.idealised(), ::testing::IsSupersetOf({"routers 0 ns", "HBM access 0 ns", "PCIe 5 ns"}));
+  EXPECT_TRUE(load_machine("realistic", {}, builtin_registry()).idealised().empty());
+}
+
+TEST(LoadMachine, TheDefaultFileStatesEveryParameterAtItsDefault) {
+  const Machine machine = load(default_text());
+  for (const Group& group : machine.groups()) {
+    for (const Param& param : group.params.params()) {
+      const std::string path = group.path + "." + param.name;
+      if (path == "system.sips.w" || path == "system.sips.h") continue;  // a ring has none
+      EXPECT_THAT(machine.where(path), StartsWith("m.yaml:")) << path;
+      EXPECT_NE(machine.where(path), machine.where(group.path)) << path << " is not in the file";
+      if (param.required) continue;
+      EXPECT_EQ(group.params.value(param.name), param.fallback) << path;
+    }
+  }
+}
+
+TEST(LoadMachine, AMinimalFileTakesTheRegistrysDefaults) {
+  const Machine minimal = load(
+      "system: {sips: {count: 2}, host: {}, switch: {}, pcie: {}}\n"
+      "sip: {cube_mesh: {w: 4, h: 4}, io: {pcie_ep: {}, io_cpu: {}, io_noc: {}}}\n"
+      "cube: {pe_layout: {pe_per_corner: 2}, routers: {}, m_cpu: {}, sram: {}, ucie: {}, hbm: }\n"
+      "pe: {pe_cpu: {}, pe_scheduler: {}, pe_dma: {}, pe_fetch_store: {}, pe_gemm: {}, pe_math: {}, pe_tcm: "
+      "{},\n"
+      "     pe_mmu: {}, pe_ipcq: {}}\n"
+      "fabric: {}\nlaunch: {}\n");
+  EXPECT_EQ(minimal, load(default_text()));
+}
+
+TEST(LoadMachine, ComponentsMayLeaveKindImplAndAttrsOut) {
+  const std::string text = default_text();
+  const std::string full = "switch: {kind: switch, impl: builtin.switch, attrs: {overhead_ns: 5}}";
+  for (const char* form : {"switch: {overhead_ns: 5}", "switch: {kind: switch, overhead_ns: 5}",
+                           "switch: {attrs: {overhead_ns: 5}}", "switch: {}", "switch:", "switch: {attrs: }"})
+    EXPECT_EQ(load(replaced(text, full, form)), load(text)) << form;
+}
+
+TEST(LoadMachine, OverridesReachAnyKeyAndTheLastWins) {
+  const Machine machine =
+      load(default_text(), {"sip.cube_mesh.w=8", "cube.hbm.attrs.num_pcs=4", "cube.hbm.num_pcs=16",
+                            "cube.size_mm=[20, 16]", "cube.pe_layout.corners=[NW, SE]"});
+  EXPECT_EQ(machine.cube_mesh().x, 8);
+  EXPECT_EQ(machine.at("cube.hbm").integer("num_pcs"), 16);
+  EXPECT_EQ(machine.at("cube").numbers("size_mm"), (std::vector<double>{20, 16}));
+  EXPECT_EQ(machine.pes(), 4);  // 2 corners of 2
+  EXPECT_EQ(machine.where("sip.cube_mesh.w"), "--set sip.cube_mesh.w=8");
+}
+
+TEST(LoadMachine, ABadOverrideNamesItself) {
+  const struct {
+    const char *text, *id, *hint;
+  } cases[] = {
+      {"sip.cube_mesh.w", "topology.set", "for example"},
+      {"=8", "topology.set", "for example"},
+      {"sip.cube_mesh.w=", "topology.set", "for example"},
+      {"sip.cube_mesh.ww=8", "topology.unknown-key", "'w'"},
+      {"sip.cube_msh.w=8", "topology.unknown-key", "sip.cube_mesh"},
+      {"w=8", "topology.unknown-key", ""},
+      {"sip.cube_mesh.w=0", "param.range", "from 1 to 32"},
+      {"sip.cube_mesh.w=four", "param.type", "from 1 to 32"},
+      {"sip.cube_mesh.w=[4", "yaml.syntax", ""},
+      {"sip.cube_mesh={w: 8}", "topology.missing", ""},
+      {"cube.hbm.impl=acme.hbm", "topology.unknown-impl", "builtin.hbm"},
+      {"cube.routers.bw_gbs=.nan", "param.range", "GB/s"},
+  };
+  for (const auto& [text, id, hint] : cases) {
+    const Error::Info info = refusal(default_text(), {text});
+    EXPECT_EQ(info.id, id) << text << ": " << info.what;
+    EXPECT_THAT(info.where, HasSubstr(std::string("--set ") + text)) << info.what;
+    EXPECT_THAT(info.hint, HasSubstr(hint)) << text;
+  }
+}
+
+TEST(LoadMachine, RefusesAnUnknownKeyWithTheNearestKnownOne) {
+  const std::string text = default_text();
+  for (const auto& [from, to, nearest] :
+       std::vector<std::array<std::string, 3>>{{"clock_ghz: 1", "clock_gzh: 1", "'clock_ghz'"},
+                                               {"pe_per_corner: 2", "pes_per_corner: 2", "'pe_per_corner'"},
+                                               {"num_pcs: 8", "nmu_pcs: 8", "'num_pcs'"},
+                                               {"fabric:", "fabrics:", "'fabric'"},
+                                               {"tile_cycles: 16", "tile_cycle: 16", "'tile_cycles'"}}) {
+    const std::string bad = replaced(text, from, to);
+    expect_refused_at(bad, to, "topology.unknown-key");
+    EXPECT_THAT(refusal(bad).hint, HasSubstr(nearest));
+  }
+}
+
+TEST(LoadMachine, RefusesDuplicateKeysAlsoAcrossAttrs) {
+  expect_refused_at(replaced(default_text(), "    w: 4\n", "    w: 4\n    w: 5\n"), "    w: 5",
+                    "yaml.duplicate-key");
+  const std::string twice = replaced(
+      default_text(), "impl: builtin.switch, attrs:", "impl: builtin.switch, overhead_ns: 7, attrs:");
+  expect_refused_at(twice, "overhead_ns: 7", "topology.duplicate-key");
+}
+
+TEST(LoadMachine, RefusesWrongTypes) {
+  const std::string text = default_text();
+  expect_refused_at(replaced(text, "    w: 4", "    w: wide"), "w: wide", "param.type");
+  expect_refused_at(replaced(text, "    w: 4", "    w: 4.5"), "w: 4.5", "param.type");
+  expect_refused_at(replaced(text, "    w: 4", "    w: '4'"), "w: '4'", "param.type");
+  expect_refused_at(replaced(text, "    w: 4", "    w: 010"), "w: 010", "param.type");
+  expect_refused_at(replaced(text, "    w: 4", "    w: [4]"), "w: [4]", "param.type");
+  expect_refused_at(replaced(text, "size_mm: [18, 14]", "size_mm: 18"), "size_mm: 18", "param.type");
+  expect_refused_at(replaced(text, "size_mm: [18, 14]", "size_mm: [18, 14, 3]"), "size_mm: [", "param.type");
+  expect_refused_at(replaced(text, "fabric:\n  packet_bytes: 256", "fabric: 256"), "fabric: 256",
+                    "topology.type");
+  expect_refused_at(replaced(text, "switch: {kind: switch", "switch: {kind: router"), "kind: router",
+                    "topology.kind");
+}
+
+TEST(LoadMachine, RefusesNumbersThatMakeNoSense) {
+  const std::string text = default_text();
+  for (const char* value :
+       {"0", "-4", "33", "1e18", "99999999999999999999", ".nan", ".inf", "-.inf", "1e999"})
+    expect_refused_at(replaced(text, "    w: 4", std::string("    w: ") + value), "    w: ", "param.range");
+  for (const char* value : {"0", "-512", "1e-4", "1e7", ".nan", ".inf", "1e999"})
+    expect_refused_at(replaced(text, "bw_gbs: 128   ", std::string("bw_gbs: ") + value + "   "),
+                      std::string("bw_gbs: ") + value, "param.range");
+  for (const char* value : {"-1", "1e7", ".nan"})
+    expect_refused_at(replaced(text, "access_ns: 0", std::string("access_ns: ") + value),
+                      "access_ns: ", "param.range");
+}
+
+TEST(LoadMachine, RefusesMissingSectionsAndComponents) {
+  const std::string text = default_text();
+  for (const SchemaEntry& entry : schema()) {
+    const std::string bad = without_group(text, entry.path);
+    const Error::Info info = refusal(bad);
+    EXPECT_EQ(info.id, "topology.missing") << entry.path;
+    EXPECT_THAT(info.what, HasSubstr("'" + entry.path + "'")) << info.where;
+    EXPECT_THAT(info.where, StartsWith("m.yaml:")) << entry.path;
+    EXPECT_FALSE(info.hint.empty());
+  }
+}
+
+TEST(LoadMachine, RefusesMissingValuesThatHaveNoDefault) {
+  for (const auto& [line, path] : std::vector<std::pair<std::string, std::string>>{
+           {"    count: 2\n", "system.sips.count"}, {"    h: 4\n", "sip.cube_mesh.h"}}) {
+    const Error::Info info = refusal(replaced(default_text(), line, ""));
+    EXPECT_EQ(info.id, "topology.missing");
+    EXPECT_THAT(info.what, HasSubstr(path));
+  }
+}
+
+TEST(LoadMachine, RefusesMoreCubesOrPesThanAddressesHold) {
+  const std::string text = default_text();
+  EXPECT_NO_THROW(load(text, {"sip.cube_mesh.w=8"}));  // 8 × 4 = 32: five bits
+  expect_refused_at(replaced(text, "    w: 4", "    w: 9"), "    w: 9", "topology.invalid");
+  EXPECT_THAT(refusal(text, {"sip.cube_mesh.w=9"}).hint, HasSubstr("5 bits"));
+  EXPECT_NO_THROW(load(text, {"cube.pe_layout.pe_per_corner=4"}));  // 16: four bits
+  expect_refused_at(replaced(text, "pe_per_corner: 2", "pe_per_corner: 5"), "pe_per_corner: 5",
+                    "topology.invalid");
+  EXPECT_THAT(refusal(text, {"system.sips.count=257"}).id, "param.range");
+}
+
+TEST(LoadMachine, RefusesAnImplNobodyRegistered) {
+  const std::string bad = replaced(default_text(), "impl: builtin.pe_gemm", "impl: acme.systolic");
+  expect_refused_at(bad, "acme.systolic", "topology.unknown-impl");
+  EXPECT_THAT(refusal(bad).hint, HasSubstr("builtin.pe_gemm"));
+}
+
+TEST(LoadMachine, SixSipsNeedAShapeForAGrid) {
+  const std::string six =
+      replaced(replaced(default_text(), "count: 2", "count: 6"), "topology: ring_1d ", "topology: torus_2d ");
+  expect_refused_at(six, "count: 6", "topology.invalid");
+  EXPECT_THAT(refusal(six).hint, HasSubstr("system.sips.w"));
+  const Machine machine = load(replaced(six, "count: 6\n", "count: 6\n    w: 3\n    h: 2\n"));
+  EXPECT_EQ(machine.sip_grid(), (MeshCoord{3, 2}));
+  EXPECT_EQ(load(six, {"system.sips.topology=ring_1d"}).sip_grid(), (MeshCoord{6, 1}));
+  EXPECT_EQ(load(six, {"system.sips.count=9"}).sip_grid(), (MeshCoord{3, 3}));
+}
+
+TEST(LoadMachine, GridsOfSipsMustMultiplyUp) {
+  const auto with = [](std::vector<std::string> overrides) { return refusal(default_text(), overrides); };
+  EXPECT_EQ(with({"system.sips.count=6", "system.sips.w=3", "system.sips.h=3"}).id, "topology.invalid");
+  EXPECT_EQ(with({"system.sips.w=2"}).id, "topology.invalid");
+  EXPECT_EQ(with({"system.sips.h=2"}).id, "topology.invalid");
+  EXPECT_EQ(load(default_text(), {"system.sips.count=4", "system.sips.topology=mesh_2d"}).sip_topology(),
+            SipTopology::torus_2d);  // what old files mean by it
+}
+
+TEST(LoadMachine, RefusesPartsThatDoNotFitTogether) {
+  for (const auto& overrides : std::vector<std::vector<std::string>>{
+           {"cube.routers.hole=[3, 2]"},                   // odd in six rows: not in the middle
+           {"cube.routers.hole=[6, 2]"},                   // no ring of routers left
+           {"cube.routers.hole=[0, 2]"},                   // half a hole
+           {"cube.routers.hole=[1.5, 2]"},                 // half a router
+           {"cube.ucie.connections=7"},                    // more than routers on a side
+           {"cube.m_cpu.at_mm=[18.1, 2]"},                 // off the cube
+           {"cube.sram.at_mm=[1, 14.1]"},                  // off the cube
+           {"cube.hbm.hbm_total_gb_per_cube=47.9999999"},  // no whole bursts
+           {"pe.pe_tcm.kernel_scratch_mb=13"},             // 4 + 13 > 16
+           {"cube.hbm.model=rows", "cube.hbm.row_bytes=1000"},
+           {"cube.hbm.model=rows", "cube.hbm.row_hit_ns=36"},
+           {"cube.hbm.model=rows", "cube.hbm.refresh_ns=3900"}}) {
+    const Error::Info info = refusal(default_text(), overrides);
+    EXPECT_EQ(info.id, "topology.invalid") << overrides.back() << ": " << info.what;
+    EXPECT_THAT(info.where, HasSubstr(overrides.back()));
+    EXPECT_FALSE(info.hint.empty());
+  }
+}
+
+TEST(LoadMachine, RefusesFilesThatAreNoMaps) {
+  for (const char* text : {"just words", "[a, b]", "12"})
+    EXPECT_EQ(refusal(text).id, "topology.type") << text;
+  EXPECT_EQ(refusal("").id, "yaml.empty");
+}
+
+TEST(LoadMachine, RefusesAFolderAndAMissingFileByName) {
+  const auto id_of = [](const std::string& path) {
+    try {
+      load_machine(path, {}, builtin_registry());
+    } catch (const InputError& e) {
+      EXPECT_EQ(e.where(), path);
+      EXPECT_FALSE(e.hint().empty());
+      return e.id();
+    }
+    return std::string("accepted");
+  };
+  EXPECT_EQ(id_of(std::filesystem::temp_directory_path().string()), "file.folder");
+  EXPECT_EQ(id_of("no_such_machine.yaml"), "file.missing");
+}
+
+TEST(LoadMachine, TakesAUsersImplWithItsParameters) {
+  Registry registry = builtin_registry();
+  registry.add_impl("pe_gemm", {"acme.systolic",
+                                "a weight-stationary array",
+                                {Param::integer("fill_cycles", 12, {0, 1000}, "cycles to fill the array")}});
+  const std::string text = replaced(default_text(), "impl: builtin.pe_gemm, attrs: {",
+                                    "impl: acme.systolic, attrs: {fill_cycles: 7, ");
+  const Machine machine = load_machine_text(text, "m.yaml", {}, registry);
+  EXPECT_EQ(machine.group("pe.pe_gemm").impl, "acme.systolic");
+  EXPECT_EQ(machine.at("pe.pe_gemm").integer("fill_cycles"), 7);
+  EXPECT_EQ(load_machine_text(to_yaml(machine), "m.yaml", {}, registry), machine);
+  EXPECT_EQ(refusal(text).id, "topology.unknown-impl");  // other registries know nothing of it
+}
+
+TEST(LoadMachine, TwoMachinesStandSideBySide) {
+  const Machine a = load(default_text());
+  const Machine b = load(default_text(), {"sip.cube_mesh.w=2"});
+  EXPECT_EQ(a.cubes(), 16);
+  EXPECT_EQ(b.cubes(), 8);
+  EXPECT_FALSE(a == b);
+}
+
+TEST(Registry, RefusesASecondImplOrKindOfTheSameNameAndUnknownKinds) {
+  Registry registry = builtin_registry();
+  const auto id_of = [&](const std::string& kind, Impl impl) {
+    try {
+      registry.add_impl(kind, std::move(impl));
+    } catch (const InputError& e) {
+      return e.id() + ": " + e.hint();
+    }
+    return std::string("accepted");
+  };
+  EXPECT_THAT(id_of("pe_gemm", {"builtin.pe_gemm", "", {}}), StartsWith("registry.twice"));
+  EXPECT_THAT(id_of("pe_gem", {"acme.gemm", "", {}}), HasSubstr("'pe_gemm'"));
+  EXPECT_THAT(id_of("pe_gemm", {"acme.gemm", "", {Param::integer("tile_m", 1, {1, 2}, "")}}),
+              StartsWith("registry.twice"));
+  EXPECT_EQ(id_of("pe_gemm", {"acme.gemm", "", {}}), "accepted");
+  EXPECT_THROW(registry.add_kind({"hbm", "", {}, {}}), InputError);
+}
+
+}  // namespace
+}  // namespace kernbench::topology
