@@ -30,16 +30,22 @@ constexpr const char* kExamples =
     "Exit codes: 0 success, 1 a check or the simulated program failed, 2 bad usage or input, 3 a defect of "
     "ours";
 
-/// A reader that went away (`kernbench … | head -1`) must not kill us half way through our files.
-class IgnorePipeSignal {
+/// A reader that went away (`kernbench … | head -1`) or a limit on file sizes must not kill us half way
+/// through our files; the write that fails says so.
+class IgnoreWriteSignals {
  public:
-  IgnorePipeSignal() : before_(std::signal(SIGPIPE, SIG_IGN)) {}
-  ~IgnorePipeSignal() { std::signal(SIGPIPE, before_); }
-  IgnorePipeSignal(const IgnorePipeSignal&) = delete;
-  IgnorePipeSignal& operator=(const IgnorePipeSignal&) = delete;
+  IgnoreWriteSignals() = default;
+  ~IgnoreWriteSignals() {
+    std::signal(SIGPIPE, pipe_);
+    std::signal(SIGXFSZ, size_);
+  }
+  IgnoreWriteSignals(const IgnoreWriteSignals&) = delete;
+  IgnoreWriteSignals& operator=(const IgnoreWriteSignals&) = delete;
 
  private:
-  void (*before_)(int);
+  using Handler = void (*)(int);
+  Handler pipe_ = std::signal(SIGPIPE, SIG_IGN);
+  Handler size_ = std::signal(SIGXFSZ, SIG_IGN);
 };
 
 int run(int argc, char** argv, topology::Registry& registry) {
@@ -95,7 +101,7 @@ int run_guarded(int argc, char** argv, topology::Registry& registry) {
 }  // namespace
 
 int cli_main(int argc, char** argv, topology::Registry& registry) noexcept {
-  const IgnorePipeSignal quiet;
+  const IgnoreWriteSignals ignored;
   try {
     return run_guarded(argc, argv, registry);
   } catch (...) {  // not even the complaint could be made

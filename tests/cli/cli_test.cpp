@@ -1,0 +1,260 @@
+// The built program from outside: exit code, standard output, standard error.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "cli/run_program.hpp"
+#include "kernbench/machine.hpp"
+#include "topology/machine_text.hpp"
+
+namespace kernbench {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+using topology::default_text;
+using topology::replaced;
+
+Outcome kernbench_with(std::vector<std::string> words, const RunOptions& options = {}) {
+  words.insert(words.begin(), KERNBENCH_BINARY);
+  return run_program(words, options);
+}
+
+std::string succeeds(const std::vector<std::string>& words) {
+  const Outcome outcome = kernbench_with(words);
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.err, IsEmpty());
+  return outcome.out;
+}
+
+/// Exit code 2, nothing on stdout, one paragraph on stderr with a hint.
+std::string refused(const std::vector<std::string>& words) {
+  const Outcome outcome = kernbench_with(words);
+  EXPECT_EQ(outcome.exit_code, 2) << outcome.out << outcome.err;
+  EXPECT_THAT(outcome.out, IsEmpty());
+  EXPECT_THAT(outcome.err, StartsWith("kernbench: "));
+  EXPECT_THAT(outcome.err, HasSubstr("\n  hint: "));
+  return outcome.err;
+}
+
+class CliTest : public ::testing::Test {
+ protected:
+  CliTest() {
+    std::string name = (fs::temp_directory_path() / "kernbench_cli_XXXXXX").string();
+    dir_ = ::mkdtemp(name.data());
+  }
+  ~CliTest() override { fs::remove_all(dir_); }
+
+  std::string file(const std::string& name) const { return (dir_ / name).string(); }
+  std::string file_with(const std::string& text) const {
+    std::ofstream(file("m.yaml"), std::ios::binary) << text;
+    return file("m.yaml");
+  }
+  std::size_t files() const {
+    return static_cast<std::size_t>(std::distance(fs::directory_iterator(dir_), fs::directory_iterator()));
+  }
+
+  fs::path dir_;
+};
+
+TEST_F(CliTest, CheckAcceptsTheShippedMachines) {
+  for (const auto& shipped : topology::shipped_machines()) {
+    EXPECT_THAT(succeeds({"topology", "check", shipped.name}), StartsWith(shipped.name + ": ok: "));
+    const std::string path = file_with(shipped.yaml);
+    EXPECT_THAT(succeeds({"topology", "check", path}), StartsWith(path + ": ok: "));
+  }
+}
+
+TEST_F(CliTest, CheckRefusesBadFilesWithPlaceAndHint) {
+  const std::string& text = default_text();
+  std::string bomb = "a0: &a0 [0, 0, 0, 0, 0, 0, 0, 0, 0]\n";
+  for (int i = 1; i < 9; ++i) {
+    const std::string before = "*a" + std::to_string(i - 1);
+    bomb += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [" + before;
+    for (int k = 0; k < 8; ++k) bomb += ", " + before;
+    bomb += "]\n";
+  }
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"unknown key", replaced(text, "clock_ghz", "clock_gzh")},
+      {"duplicate key", replaced(text, "    w: 4\n", "    w: 4\n    w: 4\n")},
+      {"wrong type", replaced(text, "    w: 4", "    w: four")},
+      {"octal", replaced(text, "    w: 4", "    w: 010")},
+      {"missing section", topology::without_group(text, "sip.cube_mesh")},
+      {"zero", replaced(text, "    w: 4", "    w: 0")},
+      {"negative", replaced(text, "access_ns: 0", "access_ns: -1")},
+      {"not a number", replaced(text, "ns_per_mm: 0.01", "ns_per_mm: .nan")},
+      {"absurd", replaced(text, "    w: 4", "    w: 1e999")},
+      {"cubes beyond five bits", replaced(text, "    w: 4", "    w: 9")},
+      {"impl nobody registered", replaced(text, "builtin.pe_gemm", "acme.gemm")},
+      {"six SIPs without a shape",
+       replaced(replaced(text, "count: 2", "count: 6"), "topology: ring_1d", "topology: torus_2d")},
+      {"empty", ""},
+      {"truncated", text.substr(0, text.find("overhead_ns: 5"))},
+      {"binary", std::string("\x7f"
+                             "ELF\x02\x01\0\0",
+                             8)},
+      {"very deep", std::string(200'000, '[')},
+      {"unterminated quote", replaced(text, "ring_1d ", "'ring_1d ")},
+      {"alias bomb", bomb},
+      {"cyclic alias", "system: &a {sips: *a}\n"},
+      {"second document", text + "\n---\nsystem: {}\n"},
+      {"merge key", "system: &s {ns_per_mm: 1}\nsip:\n  <<: *s\n"},
+      {"tag", replaced(text, "    w: 4", "    w: !!int 4")},
+  };
+  for (const auto& [what, bad] : cases) {
+    SCOPED_TRACE(what);
+    const std::string path = file_with(bad);
+    EXPECT_THAT(refused({"topology", "check", path}),
+                ContainsRegex("^kernbench: " + path + ":[0-9]+:[0-9]+: "));
+  }
+}
+
+TEST_F(CliTest, CheckRefusesWhatIsNoFile) {
+  EXPECT_THAT(refused({"topology", "check", dir_.string()}), HasSubstr("folder"));
+  EXPECT_THAT(refused({"topology", "check", file("none.yaml")}), HasSubstr("default, realistic, small"));
+  EXPECT_THAT(refused({"topology", "check", ""}), HasSubstr("no such file"));
+}
+
+TEST_F(CliTest, SixSipsWithAShapeAreAccepted) {
+  const std::string six = replaced(replaced(default_text(), "count: 2", "count: 6\n    w: 3\n    h: 2"),
+                                   "topology: ring_1d", "topology: torus_2d");
+  EXPECT_THAT(succeeds({"topology", "check", file_with(six)}), HasSubstr("6 SIPs"));
+}
+
+TEST_F(CliTest, ShowYamlLoadsToTheSameYaml) {
+  const std::string yaml =
+      succeeds({"topology", "show", "realistic", "--set", "sip.cube_mesh.w=3", "--yaml"});
+  EXPECT_EQ(succeeds({"topology", "show", file_with(yaml), "--yaml"}), yaml);
+  EXPECT_THAT(yaml, HasSubstr("w: 3"));
+}
+
+TEST_F(CliTest, ShowSaysWhatTheMachineIs) {
+  const std::string text = succeeds({"topology", "show"});
+  for (const char* part : {"2 SIPs × 16 cubes × 8 PEs = 256 PEs", "48 GiB", "8.19 TFLOP/s", "2.10 PFLOP/s",
+                           "32 routers", "idealised: routers 0 ns, HBM access 0 ns, PCIe 5 ns"})
+    EXPECT_THAT(text, HasSubstr(part));
+  EXPECT_THAT(succeeds({"topology", "show", "realistic"}), HasSubstr("idealised: nothing"));
+}
+
+TEST_F(CliTest, ShowBuildsTheLargestMachine) {
+  EXPECT_THAT(succeeds({"topology", "show", "--set", "system.sips.count=256", "--set", "sip.cube_mesh.w=8",
+                        "--set", "cube.pe_layout.pe_per_corner=4"}),
+              HasSubstr("131,072 PEs"));
+}
+
+TEST_F(CliTest, ShowJsonHasAllGroupsAndDerivedPeaks) {
+  const auto json = nlohmann::json::parse(succeeds({"topology", "show", "small", "--json"}));
+  EXPECT_EQ(json["source"], "small");
+  EXPECT_EQ(json["machine"]["cube"]["hbm"]["attrs"]["num_pcs"], 8);
+  EXPECT_EQ(json["machine"]["cube"]["hbm"]["kind"], "hbm");
+  EXPECT_EQ(json["derived"]["total_pes"], 32);
+  EXPECT_DOUBLE_EQ(json["derived"]["per_pe"]["gemm_tflops"].get<double>(), 8.192);
+  EXPECT_DOUBLE_EQ(json["derived"]["total"]["hbm_gbs"].get<double>(), 4 * 8 * 256);
+  EXPECT_EQ(json["derived"]["per_sip"]["hbm_bytes"].get<std::int64_t>(), 4ll * 48 << 30);
+  EXPECT_THAT(json["idealised"].dump(), HasSubstr("routers 0 ns"));
+}
+
+TEST_F(CliTest, DrawWritesAWholeFileOrNone) {
+  const std::string svg = file("m.svg");
+  EXPECT_THAT(succeeds({"topology", "draw", "small", "-o", svg}), HasSubstr("m.svg"));
+  std::ifstream in(svg);
+  const std::string text((std::istreambuf_iterator<char>(in)), {});
+  EXPECT_THAT(text, StartsWith("<svg "));
+  EXPECT_EQ(succeeds({"topology", "draw", "small", "-o", "-"}), text);
+  EXPECT_THAT(refused({"topology", "draw", "small", "-o", file("no/such/m.svg")}),
+              HasSubstr("No such file or directory"));
+  EXPECT_THAT(refused({"topology", "draw", "small", "-o", dir_.string()}), HasSubstr("Is a directory"));
+  EXPECT_THAT(refused({"topology", "draw", "small", "-o", "/dev/full"}), HasSubstr("No space left"));
+  EXPECT_THAT(refused({"topology", "draw", "small"}), HasSubstr("--output"));
+  EXPECT_EQ(files(), 1u);
+}
+
+TEST_F(CliTest, AFailedWriteKeepsTheOldFile) {
+  std::ofstream(file("m.svg")) << "old";
+  const Outcome outcome =
+      kernbench_with({"topology", "draw", "small", "-o", file("m.svg")}, {.largest_file = 10'000});
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("File too large"));
+  std::string left;
+  std::ifstream(file("m.svg")) >> left;
+  EXPECT_EQ(left, "old");
+  EXPECT_EQ(files(), 1u);
+}
+
+TEST_F(CliTest, AStdoutThatFailsIsReported) {
+  for (const char* bad : {"/dev/full", "closed"}) {
+    const Outcome outcome = kernbench_with({"topology", "show"}, {.stdout_to = bad});
+    EXPECT_EQ(outcome.exit_code, 2) << bad;
+    EXPECT_THAT(outcome.err, StartsWith("kernbench: standard output: cannot be written: ")) << bad;
+  }
+}
+
+TEST_F(CliTest, AReaderThatWentAwayIsNoError) {
+  const Outcome outcome = kernbench_with({"topology", "show"}, {.stdout_to = "gone"});
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_THAT(outcome.err, IsEmpty());
+}
+
+TEST_F(CliTest, ListShowsWhatThereIs) {
+  EXPECT_THAT(succeeds({"list", "topologies"}), HasSubstr("realistic"));
+  EXPECT_THAT(succeeds({"list", "components"}), HasSubstr("builtin.pe_gemm"));
+  EXPECT_EQ(succeeds({"list"}), succeeds({"list", "topologies"}) + "\n" + succeeds({"list", "components"}));
+  EXPECT_THAT(refused({"list", "component"}), HasSubstr("'components'"));
+}
+
+TEST_F(CliTest, DescribeExplainsKindsImplsAndSections) {
+  const std::string kind = succeeds({"describe", "hbm"});
+  for (const char* part :
+       {"cube.hbm", "builtin.hbm", "num_pcs", "default 256", "a number of GB/s from 0.001 to 1000000",
+        "refresh_interval_ns", "one of plain, rows"})
+    EXPECT_THAT(kind, HasSubstr(part));
+  EXPECT_EQ(succeeds({"describe", "cube.hbm"}), kind);
+  EXPECT_THAT(succeeds({"describe", "builtin.hbm"}), HasSubstr("impl of kind hbm"));
+  EXPECT_THAT(succeeds({"describe", "system.sips"}), HasSubstr("count: packages in the system"));
+  EXPECT_THAT(refused({"describe", "hmb"}), HasSubstr("did you mean 'hbm'"));
+  EXPECT_THAT(refused({"describe", "nothing_like_it"}), HasSubstr("kernbench list components"));
+}
+
+TEST_F(CliTest, EveryKindAndSectionCanBeDescribed) {
+  const topology::Registry registry = topology::builtin_registry();
+  for (const topology::Kind& kind : registry.kinds()) {
+    const std::string text = succeeds({"describe", kind.name});
+    for (const Param& param : kind.params) EXPECT_THAT(text, HasSubstr(param.name + ": " + param.doc));
+  }
+}
+
+TEST_F(CliTest, WrongWordsNameTheNearest) {
+  EXPECT_THAT(refused({"topologi", "show"}), HasSubstr("did you mean 'topology'"));
+  EXPECT_THAT(refused({"topology", "shw"}), HasSubstr("did you mean 'show'"));
+  EXPECT_THAT(refused({"topology", "show", "--jsn"}), HasSubstr("did you mean '--json'"));
+  EXPECT_THAT(refused({"topology", "show", "--ste", "a=1"}), HasSubstr("did you mean '--set'"));
+  EXPECT_THAT(refused({"topology", "show", "small", "more"}), HasSubstr("'more'"));
+  EXPECT_THAT(refused({"topology", "show", "--yaml", "--json"}), HasSubstr("exclude each other"));
+  EXPECT_THAT(refused({"topology", "show", "--set"}), HasSubstr("--set"));
+  EXPECT_THAT(refused({"topology"}), HasSubstr("show, check, draw"));
+  EXPECT_THAT(refused({"describe"}), HasSubstr("name"));
+  EXPECT_THAT(refused({}), HasSubstr("kernbench --help"));
+}
+
+TEST_F(CliTest, SetTakesOneValueAndLeavesTheFileAlone) {
+  EXPECT_THAT(succeeds({"topology", "show", "--set", "sip.cube_mesh.w=1", "small"}),
+              StartsWith("small: 1 SIP × 2 cubes"));
+  EXPECT_THAT(succeeds({"topology", "show", "--set=cube.size_mm=[20, 14]", "small"}),
+              HasSubstr("20 × 14 mm"));
+}
+
+TEST_F(CliTest, HelpAndVersionGoToStdout) {
+  EXPECT_THAT(succeeds({"--help"}), HasSubstr("describe"));
+  EXPECT_THAT(succeeds({"topology", "show", "--help"}), HasSubstr("--set KEY=VALUE"));
+  EXPECT_THAT(succeeds({"version"}), ContainsRegex("^kernbench [0-9]+\\.[0-9]+\\.[0-9]+\n$"));
+  EXPECT_EQ(succeeds({"--version"}), succeeds({"version"}));
+}
+
+}  // namespace
+}  // namespace kernbench

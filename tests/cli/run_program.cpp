@@ -1,0 +1,65 @@
+#include "cli/run_program.hpp"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+
+namespace kernbench {
+namespace {
+
+std::string content(std::FILE* file) {
+  std::string text;
+  std::rewind(file);
+  std::array<char, 4096> buffer{};
+  while (const std::size_t n = std::fread(buffer.data(), 1, buffer.size(), file))
+    text.append(buffer.data(), n);
+  return text;
+}
+
+void redirect_stdout(const std::string& to, std::FILE* out) {
+  if (to == "closed") {
+    ::close(STDOUT_FILENO);
+  } else if (to == "gone") {
+    std::array<int, 2> ends{};
+    if (::pipe(ends.data()) != 0) std::abort();
+    ::close(ends[0]);
+    ::dup2(ends[1], STDOUT_FILENO);
+  } else {
+    ::dup2(to.empty() ? ::fileno(out) : ::open(to.c_str(), O_WRONLY), STDOUT_FILENO);
+  }
+}
+
+}  // namespace
+
+Outcome run_program(const std::vector<std::string>& command, const RunOptions& options) {
+  std::FILE* out = std::tmpfile();
+  std::FILE* err = std::tmpfile();
+  std::vector<char*> argv;
+  for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    redirect_stdout(options.stdout_to, out);
+    ::dup2(::fileno(err), STDERR_FILENO);
+    if (options.largest_file > 0) {
+      const rlimit limit{static_cast<rlim_t>(options.largest_file),
+                         static_cast<rlim_t>(options.largest_file)};
+      ::setrlimit(RLIMIT_FSIZE, &limit);
+    }
+    ::execv(argv[0], argv.data());
+    ::_exit(127);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  Outcome outcome{WIFEXITED(status) ? WEXITSTATUS(status) : -1, content(out), content(err)};
+  std::fclose(out);
+  std::fclose(err);
+  return outcome;
+}
+
+}  // namespace kernbench

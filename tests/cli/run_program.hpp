@@ -1,0 +1,22 @@
+// Runs a program to its end and keeps what it said.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace kernbench {
+
+struct Outcome {
+  int exit_code = -1;  // −1: ended by a signal
+  std::string out, err;
+};
+
+struct RunOptions {
+  std::string stdout_to =
+      "";  // a file that takes standard output instead; "closed": none; "gone": a pipe nobody reads
+  long largest_file = 0;  // bytes any file may have; 0: no limit
+};
+
+Outcome run_program(const std::vector<std::string>& command, const RunOptions& options = {});
+
+}  // namespace kernbench
