@@ -4,7 +4,8 @@
 Usage: scripts/check_layers.py [ROOT]
 
 A layer may include and link only those above it in LAYERS (docs: src/README.md). A file of src/LAYER belongs to LAYER; a
-public header belongs to the layer its namespace names (kernbench::sim: sim; plain kernbench: base), or to that of FACES.
+public header belongs to the layer its namespace names (kernbench::sim: sim; plain kernbench: base), or to that of FACES; one
+whose namespace is no layer's (kernbench::matchers) belongs to the lowest layer it includes.
 Prints each line that points the wrong way and exits with 1 if there is one.
 """
 import pathlib
@@ -25,14 +26,19 @@ USES = re.compile(r"kernbench_layer\(\s*(\w+).*?\bUSES\s+([\w\s]+?)(?:\)|\bLINKS
 
 def public_layers(root):
     """Layer of each public header, by its include path."""
-    layers = dict(FACES)
-    for header in sorted((root / "include").rglob("*.hpp")):
-        name = header.relative_to(root / "include").as_posix()
-        found = NAMESPACE.search(header.read_text())
-        folder = name.split("/")[1] if name.count("/") > 1 else pathlib.Path(name).stem
-        named = found.group(1) if found else folder  # a header that only includes others has its folder's name
-        layers.setdefault(name, named if named in LAYERS else "base")
-    return layers
+    texts = {header.relative_to(root / "include").as_posix(): header.read_text()
+             for header in sorted((root / "include").rglob("*.hpp"))}
+    layers = {name: layer for name, layer in FACES.items() if name in texts}
+
+    def layer_of(name):
+        if name not in layers:
+            found = NAMESPACE.search(texts[name])
+            named = (found.group(1) or "base") if found else None
+            used = [] if named in LAYERS else [layer_of(i) for i in INCLUDE.findall(texts[name]) if i in texts]
+            layers[name] = named if named in LAYERS else max(used, key=LAYERS.index, default="base")
+        return layers[name]
+
+    return {name: layer_of(name) for name in texts}
 
 
 def layer_of_include(include, public):
@@ -50,7 +56,7 @@ def allowed(user, used):
 
 def check_includes(root, public):
     files = [(path, path.relative_to(root / "src").parts[0]) for path in (root / "src").rglob("*.[ch]pp")]
-    files += [(root / "include" / name, layer) for name, layer in public.items() if (root / "include" / name).exists()]
+    files += [(root / "include" / name, layer) for name, layer in public.items()]
     for path, layer in sorted(files):
         if layer not in LAYERS:
             yield f"{path.relative_to(root)}: '{layer}' is no layer; known: {', '.join(LAYERS)}"

@@ -41,6 +41,15 @@ class CheckLayers(unittest.TestCase):
         self.assertIn("src/sim/a.cpp:1:", text)
         self.assertIn("include/kernbench/error.hpp:1:", text)
 
+    def test_a_header_of_no_layer_is_as_low_as_what_it_includes(self):
+        headers = {
+            "include/kernbench/isa.hpp": "namespace kernbench::isa {\n}\n",
+            "include/kernbench/matchers.hpp": '#include "kernbench/isa.hpp"\nnamespace kernbench::matchers {\n}\n',
+        }
+        include = '#include "kernbench/matchers.hpp"\n'
+        self.assertEqual(self.check({**headers, "src/tl/a.cpp": include}), (0, ""))
+        self.assertEqual(self.check({**headers, "src/sim/a.cpp": include})[0], 1)
+
     def test_a_link_from_below_and_an_unknown_folder_are_named(self):
         code, text = self.check({
             "src/base/CMakeLists.txt": "kernbench_layer(base SOURCES a.cpp USES cli)\n",
