@@ -90,10 +90,10 @@ Branch hbm(const Machine& machine) {
       params.text("model") == "rows" && params.find("row_hit_ns")
           ? fmt::format("rows {}/{}/{} ns hit/closed/conflict", params.number("row_hit_ns"),
                         params.number("row_closed_ns"), params.number("row_conflict_ns"))
-          : fmt::format("model {}, access {}", params.text("model"), ns(params, "access_ns"));
+          : fmt::format("{}, access {}", params.text("model"), ns(params, "access_ns"));
   return component(
       machine, "cube.hbm", fmt::format("HBM {} GiB", params.number("hbm_total_gb_per_cube")),
-      fmt::format("{} of {}, {} over {}, bursts of {} B; {}", count_text(machine.pes(), "slice", "slices"),
+      fmt::format("{} of {} at {}, each {} of {} B; {}", count_text(machine.pes(), "slice", "slices"),
                   to_string(machine.hbm_slice()), gbs(params, "hbm_to_router_bw_gbs"),
                   count_text(params.integer("num_pcs"), "pseudo-channel", "pseudo-channels"),
                   params.integer("burst_bytes"), timing));

@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""Documentation that runs: shell blocks marked `sh run` succeed, links lead somewhere, the picture is current.
+
+Usage: docs_test.py KERNBENCH_BINARY
+"""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from markdown import blocks, relative_links
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BINARY = pathlib.Path(sys.argv.pop(1)).resolve()
+PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "src").rglob("*.md")])
+
+
+class Docs(unittest.TestCase):
+    def test_shell_blocks_run(self):
+        ran = 0
+        environment = dict(os.environ, PATH=f"{BINARY.parent}:{os.environ['PATH']}")
+        for page in PAGES:
+            with tempfile.TemporaryDirectory() as folder:
+                for block in blocks(page):
+                    if block.info != ["sh", "run"]:
+                        continue
+                    with self.subTest(block.where):
+                        done = subprocess.run(["bash", "-euo", "pipefail", "-c", block.text], cwd=folder, env=environment,
+                                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+                        self.assertEqual(done.returncode, 0, done.stdout)
+                        self.check_comments(block.text, done.stdout)
+                        ran += 1
+        self.assertGreaterEqual(ran, 4)
+
+    def check_comments(self, text, output):
+        """A line `# kernbench: …` in a block, and those indented below it, are what the program says."""
+        expected = [line[2:] for line in text.splitlines() if line.startswith("# kernbench: ") or line.startswith("#   ")]
+        for line in expected:
+            self.assertIn(line, output)
+
+    def test_links_lead_to_files(self):
+        for page in PAGES:
+            for target in relative_links(page):
+                with self.subTest(f"{page.relative_to(ROOT)}: {target}"):
+                    self.assertTrue((page.parent / target).exists())
+
+    def test_every_decision_is_in_the_index(self):
+        index = (ROOT / "docs/adr/README.md").read_text()
+        for page in (ROOT / "docs/adr").glob("[0-9]*.md"):
+            self.assertIn(f"]({page.name})", index)
+
+    def test_the_picture_is_what_the_program_draws(self):
+        drawn = subprocess.run([BINARY, "topology", "draw", "-o", "-"], stdout=subprocess.PIPE, text=True, check=True).stdout
+        self.assertEqual(drawn, (ROOT / "docs/images/floor-plan.svg").read_text(),
+                         "draw it again: kernbench topology draw -o docs/images/floor-plan.svg")
+
+
+if __name__ == "__main__":
+    unittest.main()
