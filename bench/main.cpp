@@ -27,6 +27,7 @@ int main(int argc, char** argv) {
   namespace cases = kernbench::bench;
   add("hold/kernbench", cases::hold);
   add("hold/bare", cases::hold_bare);
+  add("hold/heap", cases::hold_heap);
   add("pipeline/kernbench", cases::pipeline);
   add("pipeline/bare", cases::pipeline_bare);
   add("ring/kernbench", cases::ring);

@@ -2,22 +2,23 @@
 // this.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
+#include <ctime>
 
 namespace kernbench::bench {
 
 struct Result {
   std::int64_t units = 0;      // what the case counts: timeouts, hops, messages
   std::uint64_t checksum = 0;  // made of the times of all units; equal for all engines
-  double seconds = 0;          // wall time of the run, without building the model
+  double seconds = 0;          // CPU time of the run, without building the model
 };
 
+/// CPU time, so that other work on the machine does not count. All cases run on one thread.
 template <class Body>
 double seconds_of(Body&& body) {
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = std::clock();
   body();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
 }
 
 /// The pseudo-random numbers of all engines, 31 bits each.
@@ -43,5 +44,8 @@ Result ring_bare();
 // Replay: a matrix product, and the BLAS it is measured by. The unit is a multiply-add.
 Result gemm();
 Result gemm_openblas();
+
+// An alternative, for comparison: the handlers of `hold_bare` on a binary heap.
+Result hold_heap();
 
 }  // namespace kernbench::bench

@@ -2,6 +2,8 @@
 #include <kernbench/sim.hpp>
 
 #include <deque>
+#include <queue>
+#include <tuple>
 
 #include "workload.hpp"
 
@@ -29,21 +31,58 @@ sim::Process holder(sim::Partition& here, World& world, int id) {
   }
 }
 
+template <class Queue>
 struct Holder : sim::Event {
-  Holder(sim::EventQueue& queue_, World& world_, int id_)
-      : Event(&fire), queue(queue_), world(world_), id(id_) {}
+  Holder(Queue& queue_, World& world_, int id_) : Event(&step), queue(queue_), world(world_), id(id_) {}
 
-  static void fire(Event& e) {
+  static void step(Event& e) {
     auto& self = static_cast<Holder&>(e);
     if (self.left < kTimeouts) self.world.note(self.queue.now(), self.id);
     if (self.left-- > 0) self.queue.push(self, self.queue.now() + self.world.next_delay());
   }
 
-  sim::EventQueue& queue;
+  Queue& queue;
   World& world;
   int id;
   int left = kTimeouts;
 };
+
+/// The queue that the timing wheel is measured against: a binary heap of plain entries.
+class HeapQueue {
+ public:
+  Time now() const { return now_; }
+  void push(sim::Event& e, Time at) { heap_.push({at, pushed_++, &e}); }
+  sim::Event* pop(Time limit) {
+    if (heap_.empty() || heap_.top().at > limit) return nullptr;
+    const Entry first = heap_.top();
+    heap_.pop();
+    now_ = first.at;
+    return first.event;
+  }
+
+ private:
+  struct Entry {
+    Time at;
+    std::uint64_t seq;
+    sim::Event* event;
+    bool operator<(const Entry& other) const { return std::tie(at, seq) > std::tie(other.at, other.seq); }
+  };
+  Time now_;
+  std::uint64_t pushed_ = 0;
+  std::priority_queue<Entry> heap_;
+};
+
+template <class Queue>
+Result hold_on() {
+  Queue queue;
+  World world;
+  std::deque<Holder<Queue>> holders;
+  for (int id = 0; id < kProcesses; ++id) queue.push(holders.emplace_back(queue, world, id), Time());
+  const double seconds = seconds_of([&] {
+    while (sim::Event* e = queue.pop(Time::never())) e->fire();
+  });
+  return {kProcesses * kTimeouts, world.checksum, seconds};
+}
 
 }  // namespace
 
@@ -56,15 +95,7 @@ Result hold() {
   return {kProcesses * kTimeouts, world.checksum, seconds};
 }
 
-Result hold_bare() {
-  sim::EventQueue queue;
-  World world;
-  std::deque<Holder> holders;
-  for (int id = 0; id < kProcesses; ++id) queue.push(holders.emplace_back(queue, world, id), Time());
-  const double seconds = seconds_of([&] {
-    while (sim::Event* e = queue.pop(Time::never())) e->fire();
-  });
-  return {kProcesses * kTimeouts, world.checksum, seconds};
-}
+Result hold_bare() { return hold_on<sim::EventQueue>(); }
+Result hold_heap() { return hold_on<HeapQueue>(); }
 
 }  // namespace kernbench::bench

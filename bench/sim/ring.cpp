@@ -27,39 +27,49 @@ struct Rank {
   explicit Rank(int rank) : lcg(static_cast<std::uint32_t>(rank) + 1) {}
   Time occupancy() { return Time::from_ps(20'000 + (lcg.next() >> 15)); }  // 20 … 85 ns
   Time work() { return Time::from_ps(1 + (lcg.next() >> 12)); }            // up to 524 ns
-  void note(Time now, Time sent) { checksum += static_cast<std::uint64_t>(now.ps() ^ sent.ps()); }
+  void note(Time sent, Time now) { checksum += static_cast<std::uint64_t>(now.ps() ^ sent.ps()); }
 
   Lcg lcg;
   std::uint64_t checksum = 0;
 };
 
+/// A message carries the time of its sending.
+using Inbox = sim::Fifo<Time>;
+
 struct Machine {
-  explicit Machine(sim::Partition& partition) : here(partition) {
+  explicit Machine(sim::Partition& here) {
     for (int i = 0; i < kRanks / kNear; ++i)
       up.emplace_back(here, kLatency), down.emplace_back(here, kLatency);
     for (int i = 0; i < kRanks / kFar; ++i) middle.emplace_back(here, kLatency);
     for (int i = 0; i < kRanks; ++i) inbox.emplace_back(here);
   }
-  sim::Partition& here;
-  std::deque<sim::Link> up, middle, down;
-  std::deque<sim::Fifo<Time>> inbox;  // messages carry the time of sending
+  std::vector<sim::Link> up, middle, down;
+  std::deque<Inbox> inbox;
 };
 
-sim::Task<> send(Machine& machine, std::size_t from, std::size_t to, Time occupancy) {
-  const Time sent = machine.here.now();
-  co_await machine.up[from / kNear].cross(occupancy);
-  co_await machine.middle[from / kFar].cross(occupancy);
-  co_await machine.down[to / kNear].cross(occupancy);
-  co_await machine.inbox[to].put(sent);
-}
+/// Where a rank sits: the way to its right neighbour, and its own inbox.
+struct Place {
+  Place(sim::Partition& partition, Machine& machine, int rank)
+      : here(partition),
+        up(machine.up[static_cast<std::size_t>(rank / kNear)]),
+        middle(machine.middle[static_cast<std::size_t>(rank / kFar)]),
+        down(machine.down[static_cast<std::size_t>(right_of(rank) / kNear)]),
+        right(machine.inbox[static_cast<std::size_t>(right_of(rank))]),
+        own(machine.inbox[static_cast<std::size_t>(rank)]) {}
+  sim::Partition& here;
+  sim::Link &up, &middle, &down;
+  Inbox &right, &own;
+};
 
-sim::Process run_rank(Machine& machine, Rank& rank, int id) {
-  const auto own = static_cast<std::size_t>(id);
-  const auto right = static_cast<std::size_t>(right_of(id));
+sim::Process run_rank(Place place, Rank& rank) {
   for (int round = 0; round < kRounds; ++round) {
-    co_await send(machine, own, right, rank.occupancy());
-    const Time sent = co_await machine.inbox[own].get();
-    rank.note(machine.here.now(), sent);
+    const Time sent = place.here.now();
+    const Time occupancy = rank.occupancy();
+    co_await place.up.cross(occupancy);
+    co_await place.middle.cross(occupancy);
+    co_await place.down.cross(occupancy);
+    co_await place.right.put(sent);
+    rank.note(co_await place.own.get(), place.here.now());
     co_await sim::delay(rank.work());
   }
 }
@@ -124,7 +134,7 @@ struct BareRank : sim::Event {
   }
   void take() {
     const Time now = machine.queue.now();
-    rank.note(now, inbox[taken++]);
+    rank.note(inbox[taken++], now);
     state = State::sending;
     machine.queue.push(*this, now + rank.work());
   }
@@ -157,10 +167,11 @@ std::uint64_t checksum_of(const std::deque<Rank>& ranks) {
 
 Result ring() {
   sim::Simulation simulation;
-  Machine machine(simulation.partition());
+  sim::Partition& here = simulation.partition();
+  Machine machine(here);
   auto ranks = make_ranks();
   for (int id = 0; id < kRanks; ++id)
-    simulation.partition().spawn(run_rank(machine, ranks[static_cast<std::size_t>(id)], id));
+    here.spawn(run_rank(Place(here, machine, id), ranks[static_cast<std::size_t>(id)]));
   const double seconds = seconds_of([&] { simulation.run(); });
   return {kMessages, checksum_of(ranks), seconds};
 }

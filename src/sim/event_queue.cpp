@@ -1,26 +1,45 @@
 #include <kernbench/sim/event_queue.hpp>
 
 #include <algorithm>
+#include <limits>
 
 namespace kernbench::sim {
 
-// Moves the clock into the range of `slot`, the first occupied one: to its earliest event, or to `limit` if
-// that comes first. Returns whether an event is due by `limit`.
-bool EventQueue::spread(std::size_t slot, Time limit) {
-  if (start_of(slot) > limit) return false;
-  const Event* tail = slots_[slot];
-  Time earliest = tail->time_;
-  for (const Event* e = tail->next_; e != tail; e = e->next_) earliest = std::min(earliest, e->time_);
-  now_ = std::min(earliest, limit);
-  relink_all(slot);
-  return earliest <= limit;
+namespace {
+// To enter a slot at its earliest event saves steps through the levels between. Looking for that event pays
+// only in short lists.
+constexpr int kWorthALook = 4;
+}  // namespace
+
+// The first occupied slot is of a higher level and holds several events.
+Event* EventQueue::pop_from_range(std::size_t slot, Time limit) {
+  if (start_of(slot) > limit) return nullptr;
+  enter(slot, std::min(earliest_in(slot, kWorthALook), limit));
+  return pop(limit);
 }
 
-// Sorts the events of `slot` in anew, relative to the present clock.
-void EventQueue::relink_all(std::size_t slot) {
+// The time of the earliest event of `slot`, or the start of its range if it holds more events than
+// `look_at_most`.
+Time EventQueue::earliest_in(std::size_t slot, int look_at_most) const {
+  const Event* tail = slots_[slot];
+  Time earliest = tail->time_;
+  if (!mixed(slot)) return earliest;
+  for (const Event* e = tail->next_; e != tail; e = e->next_) {
+    if (--look_at_most == 0) return start_of(slot);
+    earliest = std::min(earliest, e->time_);
+  }
+  return earliest;
+}
+
+// Moves the clock to `to`, within the range of the first occupied slot, and the events of the slot to where
+// they stand as seen from there.
+void EventQueue::enter(std::size_t slot, Time to) {
   Event* tail = slots_[slot];
   Event* e = tail->next_;
+  const bool one_instant = !mixed(slot);
   vacate(slot);
+  now_ = to;
+  if (one_instant) return occupy(slot_of(tail->time_), *tail);
   while (true) {
     Event* next = e->next_;
     link(*e);
@@ -50,7 +69,7 @@ bool EventQueue::cancel(Event& e) {
 void EventQueue::advance(Time to) {
   KB_ASSERT(to >= now_, "the clock stands at {} ps and cannot go back to {} ps", now_.ps(), to.ps());
   if (words_ != 0 && start_of(first_slot()) <= to)
-    spread(first_slot(), to);
+    enter(first_slot(), std::min(to, earliest_in(first_slot(), std::numeric_limits<int>::max())));
   else
     now_ = to;
   KB_ASSERT(now_ == to, "an event at {} ps is still to come: the clock cannot pass it", now_.ps());

@@ -75,10 +75,18 @@ void Partition::run_events(Time limit, const std::atomic<bool>* interrupt) {
   }
 }
 
+// Most events resume a process: known here, that takes one indirect call less.
+static inline void fire(Event& e) {
+  if (e.calls(&detail::ProcessState::resume))
+    detail::ProcessState::resume(e);
+  else
+    e.fire();
+}
+
 void Partition::run_own(Time limit, const std::atomic<bool>* interrupt) {
   while (Event* e = queue_.pop(limit)) {
     ++events_;
-    e->fire();
+    fire(*e);
     if (stop_) return;
     if (events_ % kEventsPerInterruptCheck == 0 && interrupt != nullptr &&
         interrupt->load(std::memory_order_relaxed))

@@ -9,8 +9,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <utility>
-#include <vector>
 
 namespace kernbench::sim {
 
@@ -18,42 +18,35 @@ namespace kernbench::sim {
 /// With capacity 0 a put waits for a get to take the item: a rendezvous. `T` is default-constructible and
 /// movable.
 template <class T>
-class Fifo {
+class alignas(64) Fifo {
  public:
-  static constexpr std::size_t kUnbounded = std::numeric_limits<std::size_t>::max();
+  static constexpr std::uint32_t kUnbounded = std::numeric_limits<std::uint32_t>::max();
 
-  explicit Fifo(Partition& partition, std::size_t capacity = kUnbounded)
+  explicit Fifo(Partition& partition, std::uint32_t capacity = kUnbounded)
       : capacity_(capacity), getters_(partition), putters_(partition) {}
 
-  std::size_t size() const { return size_; }
-  std::size_t capacity() const { return capacity_; }
+  std::uint32_t size() const { return size_; }
+  std::uint32_t capacity() const { return capacity_; }
 
-  class [[nodiscard]] Put {
+  class [[nodiscard]] Put : public Waiting {
    public:
-    Put(Fifo& fifo, T item) : fifo_(fifo), item_(std::move(item)) {}
+    Put(Fifo& fifo, T item) : Waiting(fifo.putters_), fifo_(fifo), item_(std::move(item)) {}
     bool await_ready() { return fifo_.try_put(item_); }
-    template <class Promise>
-    void await_suspend(std::coroutine_handle<Promise> h) {
-      fifo_.putters_.add(h.promise().process(), h, &item_);
-    }
-    void await_resume() const {}
 
    private:
+    friend class Fifo;
     Fifo& fifo_;
     T item_;
   };
 
-  class [[nodiscard]] Get {
+  class [[nodiscard]] Get : public Waiting {
    public:
-    explicit Get(Fifo& fifo) : fifo_(fifo) {}
+    explicit Get(Fifo& fifo) : Waiting(fifo.getters_), fifo_(fifo) {}
     bool await_ready() { return fifo_.try_get(item_); }
-    template <class Promise>
-    void await_suspend(std::coroutine_handle<Promise> h) {
-      fifo_.getters_.add(h.promise().process(), h, &item_);
-    }
     T await_resume() { return std::move(item_); }
 
    private:
+    friend class Fifo;
     Fifo& fifo_;
     T item_{};
   };
@@ -64,7 +57,7 @@ class Fifo {
   /// Puts `item` if there is room or somebody waits for it; otherwise leaves it as it is and returns false.
   bool try_put(T& item) {
     if (!getters_.empty()) {
-      *static_cast<T*>(getters_.first_offer()) = std::move(item);
+      static_cast<Get&>(getters_.front()).item_ = std::move(item);
       getters_.wake_first();
       return true;
     }
@@ -79,7 +72,7 @@ class Fifo {
     if (size_ == 0 && putters_.empty()) return false;
     if (size_ != 0) item = pop();
     if (putters_.empty()) return true;
-    T& offered = *static_cast<T*>(putters_.first_offer());
+    T& offered = static_cast<Put&>(putters_.front()).item_;
     if (capacity_ == 0)
       item = std::move(offered);
     else
@@ -90,25 +83,29 @@ class Fifo {
 
  private:
   void push(T&& item) {
-    if (size_ == ring_.size()) grow();
-    ring_[(head_ + size_++) & (ring_.size() - 1)] = std::move(item);
+    if (size_ == slots_) [[unlikely]]
+      grow();
+    ring_[(head_ + size_++) & (slots_ - 1)] = std::move(item);
   }
   T pop() {
     T item = std::move(ring_[head_]);
-    head_ = (head_ + 1) & (ring_.size() - 1);
+    head_ = (head_ + 1) & (slots_ - 1);
     --size_;
     return item;
   }
-  void grow() {
-    std::rotate(ring_.begin(), ring_.begin() + static_cast<std::ptrdiff_t>(head_), ring_.end());
+  [[gnu::noinline]] void grow() {
+    auto larger = std::make_unique<T[]>(slots_ == 0 ? 4 : 2 * std::size_t{slots_});
+    for (std::uint32_t i = 0; i < size_; ++i) larger[i] = std::move(ring_[(head_ + i) & (slots_ - 1)]);
+    ring_ = std::move(larger);
+    slots_ = slots_ == 0 ? 4 : 2 * slots_;
     head_ = 0;
-    ring_.resize(ring_.empty() ? 4 : 2 * ring_.size());
   }
 
-  const std::size_t capacity_;
-  std::vector<T> ring_;  // a power of two, grown when needed
-  std::size_t head_ = 0;
-  std::size_t size_ = 0;
+  std::unique_ptr<T[]> ring_;  // grown when needed
+  std::uint32_t slots_ = 0;    // a power of two
+  std::uint32_t head_ = 0;
+  std::uint32_t size_ = 0;
+  const std::uint32_t capacity_;
   WaitList getters_;  // at most one of the two is not empty
   WaitList putters_;
 };
@@ -152,21 +149,7 @@ class Signal {
  public:
   explicit Signal(Partition& partition) : waiting_(partition) {}
 
-  class [[nodiscard]] Wait {
-   public:
-    explicit Wait(WaitList& waiting) : waiting_(waiting) {}
-    bool await_ready() const { return false; }
-    template <class Promise>
-    void await_suspend(std::coroutine_handle<Promise> h) {
-      waiting_.add(h.promise().process(), h);
-    }
-    void await_resume() const {}
-
-   private:
-    WaitList& waiting_;
-  };
-
-  Wait wait() { return Wait(waiting_); }
+  Waiting wait() { return Waiting(waiting_); }
   void notify() {
     while (!waiting_.empty()) waiting_.wake_first();
   }
@@ -201,19 +184,15 @@ class Resource {
     std::int64_t n_;
   };
 
-  class [[nodiscard]] Acquire {
+  class [[nodiscard]] Acquire : public Waiting {
    public:
-    Acquire(Resource& resource, std::int64_t n) : resource_(resource), n_(n) {}
+    Acquire(Resource& resource, std::int64_t n) : Waiting(resource.waiting_), resource_(resource), n_(n) {}
     bool await_ready() { return resource_.try_acquire(n_); }
-    template <class Promise>
-    void await_suspend(std::coroutine_handle<Promise> h) {
-      resource_.waiting_.add(h.promise().process(), h, &n_);
-    }
-    void await_resume() const {}
 
    protected:
+    friend class Resource;
     Resource& resource_;
-    std::int64_t n_;
+    const std::int64_t n_;
   };
   class [[nodiscard]] AcquireHold : public Acquire {
    public:
@@ -236,7 +215,7 @@ class Resource {
     KB_ASSERT(free_ <= units_, "{} units are free of a resource of {}: more were released than acquired",
               free_, units_);
     while (!waiting_.empty()) {
-      const std::int64_t wanted = *static_cast<std::int64_t*>(waiting_.first_offer());
+      const std::int64_t wanted = static_cast<Acquire&>(waiting_.front()).n_;
       if (wanted > free_) return;
       free_ -= wanted;
       waiting_.wake_first();

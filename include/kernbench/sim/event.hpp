@@ -20,6 +20,7 @@ class Event {
   /// When it fires, or last fired.
   Time time() const { return time_; }
   void fire() { handler_(*this); }
+  bool calls(Handler h) const { return handler_ == h; }
 
  private:
   friend class EventQueue;

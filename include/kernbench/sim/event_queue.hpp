@@ -38,29 +38,26 @@ class EventQueue {
   /// Takes the next event if it is due at or before `limit`, and moves the clock to it. Otherwise returns
   /// null; the clock may then have moved, to `limit` at most.
   Event* pop(Time limit) {
-    while (words_ != 0) {
-      const std::size_t slot = first_slot();
-      Event* head = slots_[slot]->next_;
-      if (slot < kSlotsPerLevel || head == slots_[slot]) {  // one instant, or a lone event: no need to spread
-        if (head->time_ > limit) return nullptr;
-        now_ = head->time_;
-        unlink_head(slot);
-        return head;
-      }
-      if (!spread(slot, limit)) return nullptr;
-    }
-    return nullptr;
+    if (words_ == 0) return nullptr;
+    const std::size_t slot = first_slot();
+    Event* tail = slots_[slot];
+    Event* head = tail->next_;
+    if (slot >= kSlotsPerLevel && head != tail) return pop_from_range(slot, limit);
+    if (head->time_ > limit) return nullptr;
+    now_ = head->time_;
+    unlink_head(slot);
+    return head;
   }
 
   /// Takes `e` out again. Returns false if it is not in this queue.
   bool cancel(Event& e);
 
-  /// No event is earlier than this; exact unless several share a slot of a higher level. `never` if empty.
+  /// No event is earlier than this; exact unless events of different times share the first slot. `never` if
+  /// empty.
   Time bound() const {
     if (words_ == 0) return Time::never();
     const std::size_t slot = first_slot();
-    const Event* tail = slots_[slot];
-    return tail->next_ == tail ? tail->time_ : start_of(slot);
+    return mixed(slot) ? start_of(slot) : slots_[slot]->time_;
   }
 
   /// Moves the clock to `to`, which no event may precede.
@@ -91,39 +88,53 @@ class EventQueue {
     return Time::from_ps(slots_[slot]->time_.ps() >> shift << shift);
   }
 
+  static std::uint64_t bit_of(std::size_t slot) { return std::uint64_t{1} << (slot % 64); }
+  bool mixed(std::size_t slot) const { return (mixed_[slot / 64] & bit_of(slot)) != 0; }
+
   void link(Event& e) {
     const std::size_t slot = slot_of(e.time_);
     if (Event* tail = slots_[slot]) {
+      if (tail->time_ != e.time_) mixed_[slot / 64] |= bit_of(slot);
       e.next_ = tail->next_;
       tail->next_ = &e;
+      slots_[slot] = &e;
     } else {
       e.next_ = &e;
-      occupied_[slot / 64] |= std::uint64_t{1} << (slot % 64);
-      words_ |= std::uint32_t{1} << (slot / 64);
+      occupy(slot, e);
     }
-    slots_[slot] = &e;
   }
   void unlink_head(std::size_t slot) {
     Event* tail = slots_[slot];
     Event* head = tail->next_;
-    if (head == tail)
+    if (head == tail) {
       vacate(slot);
-    else
+    } else {
       tail->next_ = head->next_;
+      __builtin_prefetch(head->next_);
+      __builtin_prefetch(reinterpret_cast<const char*>(head->next_) + 64);
+    }
     head->next_ = nullptr;
     --size_;
   }
+  void occupy(std::size_t slot, Event& tail) {
+    slots_[slot] = &tail;
+    occupied_[slot / 64] |= bit_of(slot);
+    words_ |= std::uint32_t{1} << (slot / 64);
+  }
   void vacate(std::size_t slot) {
     slots_[slot] = nullptr;
-    occupied_[slot / 64] &= ~(std::uint64_t{1} << (slot % 64));
+    mixed_[slot / 64] &= ~bit_of(slot);
+    occupied_[slot / 64] &= ~bit_of(slot);
     if (occupied_[slot / 64] == 0) words_ &= ~(std::uint32_t{1} << (slot / 64));
   }
-  bool spread(std::size_t slot, Time limit);
-  void relink_all(std::size_t slot);
+  Event* pop_from_range(std::size_t slot, Time limit);
+  Time earliest_in(std::size_t slot, int look_at_most) const;
+  void enter(std::size_t slot, Time to);
 
   Time now_;
   std::uint32_t words_ = 0;                            // which words of `occupied_` are not zero
   std::array<std::uint64_t, kSlots / 64> occupied_{};  // which slots are not empty
+  std::array<std::uint64_t, kSlots / 64> mixed_{};     // which slots hold, or held, more than one instant
   std::size_t size_ = 0;
   std::size_t peak_ = 0;
   std::array<Event*, kSlots> slots_{};  // the last event of a circular list, or null

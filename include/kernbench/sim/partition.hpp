@@ -5,6 +5,7 @@
 #include <kernbench/sim/event_queue.hpp>
 
 #include <atomic>
+#include <coroutine>
 #include <cstdint>
 #include <exception>
 #include <vector>
@@ -102,7 +103,8 @@ class Partition {
   std::exception_ptr error_;
   int worker_ = 0;                                    // the thread that runs this partition
   std::vector<std::vector<Letter>>* bags_ = nullptr;  // that thread's letters to the others
-  detail::ProcessState* processes_ = nullptr;         // alive, newest first
+  std::coroutine_handle<> ready_;  // the coroutine to go on with when the running one is suspended
+  std::vector<detail::ProcessState*> processes_;  // alive
 };
 
 }  // namespace kernbench::sim

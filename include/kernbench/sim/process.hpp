@@ -23,6 +23,7 @@
 
 namespace kernbench::sim {
 
+class Waiting;
 class WaitList;
 
 namespace detail {
@@ -38,7 +39,6 @@ struct PooledFrame {
 class ProcessState : public Event {
  public:
   ProcessState() : Event(&resume) {}
-  ~ProcessState();
 
   ProcessState& process() { return *this; }
 
@@ -49,7 +49,9 @@ class ProcessState : public Event {
   }
   void suspend_for(Time length, std::coroutine_handle<> at) { suspend_until(partition_->now() + length, at); }
   /// Goes on with `next` as soon as the coroutine that is running now is suspended.
-  void continue_with(std::coroutine_handle<> next) { ready_ = next; }
+  void continue_with(std::coroutine_handle<> next) { partition_->ready_ = next; }
+
+  static void resume(Event& e);
 
  protected:
   void fail(std::exception_ptr error) { partition_->fail(std::move(error)); }
@@ -57,17 +59,23 @@ class ProcessState : public Event {
  private:
   friend class sim::Partition;
   friend class sim::WaitList;
-  static void resume(Event& e);
 
   Partition* partition_ = nullptr;
-  std::coroutine_handle<> leaf_;   // the innermost coroutine, where the process is suspended
-  std::coroutine_handle<> ready_;  // see `continue_with`
-  WaitList* waiting_in_ = nullptr;
-  void* offer_ = nullptr;          // what the process gives or takes where it waits
-  std::coroutine_handle<> frame_;  // of the process itself
-  ProcessState* older_ = nullptr;  // its neighbours among the partition's processes
-  ProcessState* newer_ = nullptr;
+  std::coroutine_handle<> leaf_;  // the innermost coroutine, where the process is suspended
+  Waiting* waiting_ = nullptr;    // in a wait list
+  std::size_t index_ = 0;         // among the partition's processes
 };
+
+inline void ProcessState::resume(Event& e) {
+  auto& process = static_cast<ProcessState&>(e);
+  Partition& here = *process.partition_;
+  process.leaf_.resume();
+  while (here.ready_) {
+    const auto next = std::exchange(here.ready_, nullptr);
+    if (next.done()) return here.retire(process);  // the process itself: a task that is done is never ready
+    next.resume();
+  }
+}
 
 }  // namespace detail
 
@@ -216,22 +224,76 @@ class WaitList {
   explicit WaitList(Partition& partition) : partition_(partition) {}
   WaitList(const WaitList&) = delete;
   WaitList& operator=(const WaitList&) = delete;
-  ~WaitList();
+  /// The processes that still wait here will not be woken; their simulation destroys them.
+  ~WaitList() {
+    while (!empty()) remove(first());
+  }
 
   bool empty() const { return tail_ == nullptr; }
-  /// Suspends `process` here. `offer` is for the one who wakes it.
-  void add(detail::ProcessState& process, std::coroutine_handle<> at, void* offer = nullptr);
-  void* first_offer() const { return first().offer_; }
+  /// What the first process awaits.
+  Waiting& front() const { return *first().waiting_; }
   /// Lets the first process go on at this instant, behind what is already scheduled for it.
-  void wake_first();
+  void wake_first() {
+    detail::ProcessState& process = first();
+    remove(process);
+    partition_.schedule(process, Time());
+  }
 
  private:
-  friend class detail::ProcessState;
+  friend class Waiting;
   detail::ProcessState& first() const { return static_cast<detail::ProcessState&>(*tail_->next_); }
+  void add(detail::ProcessState& process, std::coroutine_handle<> at, Waiting& waiting);
   void remove(detail::ProcessState& process);
 
   Partition& partition_;
   Event* tail_ = nullptr;  // the last of a circular list
 };
+
+/// The base of awaitables that wait in a list. If its process is destroyed while it waits, it leaves the
+/// list.
+class [[nodiscard]] Waiting {
+ public:
+  explicit Waiting(WaitList& list) : list_(list) {}
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+  ~Waiting() {
+    if (process_ != nullptr) list_.remove(*process_);
+  }
+
+  bool await_ready() const { return false; }
+  template <class Promise>
+  void await_suspend(std::coroutine_handle<Promise> h) {
+    list_.add(h.promise().process(), h, *this);
+  }
+  void await_resume() const {}
+
+ private:
+  friend class WaitList;
+  WaitList& list_;
+  detail::ProcessState* process_ = nullptr;  // null unless it waits
+};
+
+inline void WaitList::add(detail::ProcessState& process, std::coroutine_handle<> at, Waiting& waiting) {
+  KB_ASSERT(process.partition_ == &partition_, "a process of partition {} waits in partition {}",
+            process.partition_->id(), partition_.id());
+  process.leaf_ = at;
+  process.waiting_ = &waiting;
+  waiting.process_ = &process;
+  process.next_ = tail_ != nullptr ? std::exchange(tail_->next_, &process) : &process;
+  tail_ = &process;
+}
+
+inline void WaitList::remove(detail::ProcessState& process) {
+  Event* before = tail_;
+  while (before->next_ != &process) before = before->next_;
+  if (before == &process) {
+    tail_ = nullptr;
+  } else {
+    before->next_ = process.next_;
+    if (tail_ == &process) tail_ = before;
+  }
+  process.next_ = nullptr;
+  process.waiting_->process_ = nullptr;
+}
 
 }  // namespace kernbench::sim

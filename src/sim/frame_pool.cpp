@@ -1,0 +1,88 @@
+// The pool of coroutine frames: free lists by size, one set per thread, cut from slabs. A frame may be freed
+// by another thread than the one that took it and then serves there; so a slab counts how many of its frames
+// are not given back yet, and the last one to come back frees it.
+#include <kernbench/sim/process.hpp>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <new>
+
+namespace kernbench::sim::detail {
+
+namespace {
+
+constexpr std::size_t kGrain =
+    64;  // frames are cache-line aligned: the event of a process is in its first line
+constexpr std::size_t kClasses = 32;
+constexpr std::size_t kSlabBytes = std::size_t{1}
+                                   << 16;  // also its alignment, so that a frame finds its slab
+
+struct FreeFrame {
+  FreeFrame* next;
+};
+
+struct alignas(kGrain) Slab {
+  std::atomic<std::size_t> frames_out;
+};
+
+// Plain data, so that using it costs no check for initialisation.
+struct Pool {
+  std::array<FreeFrame*, kClasses> free;
+  bool open;    // its janitor is there
+  bool closed;  // its janitor has been: the thread is about to end
+};
+thread_local constinit Pool pool{};
+
+void give_back(void* frame) {
+  auto* slab = reinterpret_cast<Slab*>(reinterpret_cast<std::uintptr_t>(frame) & ~(kSlabBytes - 1));
+  if (slab->frames_out.fetch_sub(1) == 1) ::operator delete (slab, std::align_val_t{kSlabBytes});
+}
+
+// Gives back what the thread's pool holds when the thread ends.
+struct Janitor {
+  Janitor() { pool.open = true; }
+  ~Janitor() {
+    pool.open = false;
+    pool.closed = true;
+    for (FreeFrame*& list : pool.free)
+      while (list != nullptr) give_back(std::exchange(list, list->next));
+  }
+};
+
+void open_pool() { thread_local const Janitor janitor; }
+
+void* take_from_new_slab(std::size_t size_class) {
+  if (!pool.closed) open_pool();
+  const std::size_t size = (size_class + 1) * kGrain;
+  const std::size_t count = pool.closed ? 1 : (kSlabBytes - sizeof(Slab)) / size;
+  auto* memory = static_cast<std::byte*>(::operator new (kSlabBytes, std::align_val_t{kSlabBytes}));
+  new (memory) Slab{{count}};
+  std::byte* const first = memory + sizeof(Slab);
+  for (std::size_t i = count; --i > 0;)
+    pool.free[size_class] = new (first + i * size) FreeFrame{pool.free[size_class]};
+  return first;
+}
+
+std::size_t class_of(std::size_t size) { return (size - 1) / kGrain; }
+
+}  // namespace
+
+void* PooledFrame::operator new(std::size_t size) {
+  const std::size_t c = class_of(size);
+  if (c >= kClasses) return ::operator new(size);
+  if (pool.free[c] == nullptr) return take_from_new_slab(c);
+  return std::exchange(pool.free[c], pool.free[c]->next);
+}
+
+void PooledFrame::operator delete(void* frame, std::size_t size) noexcept {
+  const std::size_t c = class_of(size);
+  if (c >= kClasses) return ::operator delete(frame);
+  if (!pool.open) [[unlikely]] {
+    if (pool.closed) return give_back(frame);
+    open_pool();
+  }
+  pool.free[c] = new (frame) FreeFrame{pool.free[c]};
+}
+
+}  // namespace kernbench::sim::detail
