@@ -35,7 +35,8 @@ struct Pool {
 thread_local constinit Pool pool{};
 
 void give_back(void* frame) {
-  auto* slab = reinterpret_cast<Slab*>(reinterpret_cast<std::uintptr_t>(frame) & ~(kSlabBytes - 1));
+  const auto offset = reinterpret_cast<std::uintptr_t>(frame) % kSlabBytes;
+  auto* slab = reinterpret_cast<Slab*>(static_cast<std::byte*>(frame) - offset);
   if (slab->frames_out.fetch_sub(1) == 1) ::operator delete (slab, std::align_val_t{kSlabBytes});
 }
 

@@ -82,7 +82,7 @@ inline void ProcessState::resume(Event& e) {
 /// The return type of a process's coroutine. Starts when spawned.
 class [[nodiscard]] Process {
  public:
-  struct promise_type;
+  struct promise_type;  // NOLINT(readability-identifier-naming): the language asks for this name
   Process(Process&& other) noexcept : frame_(std::exchange(other.frame_, nullptr)) {}
   Process& operator=(Process&&) = delete;
   ~Process() {
@@ -95,6 +95,7 @@ class [[nodiscard]] Process {
   std::coroutine_handle<promise_type> frame_;
 };
 
+// NOLINTNEXTLINE(readability-identifier-naming)
 struct Process::promise_type : detail::PooledFrame, detail::ProcessState {
   struct Final : std::suspend_always {
     void await_suspend(std::coroutine_handle<promise_type> h) const noexcept { h.promise().continue_with(h); }
@@ -167,6 +168,7 @@ class TaskPromise<void> : public TaskState {
 template <class T = void>
 class [[nodiscard]] Task {
  public:
+  // NOLINTNEXTLINE(readability-identifier-naming): the language asks for this name
   struct promise_type : detail::TaskPromise<T> {
     Task get_return_object() { return Task(std::coroutine_handle<promise_type>::from_promise(*this)); }
   };
@@ -203,10 +205,10 @@ class [[nodiscard]] Until {
   Time when_;
 };
 
-/// `co_await delay(5_ns)`. A delay of zero lets everything else that is due at this instant go first.
-class [[nodiscard]] delay {
+/// Awaitable that lasts for a length of time.
+class [[nodiscard]] Delay {
  public:
-  explicit delay(Time length) : length_(length) {}
+  explicit Delay(Time length) : length_(length) {}
   bool await_ready() const { return false; }
   template <class Promise>
   void await_suspend(std::coroutine_handle<Promise> h) const {
@@ -217,6 +219,9 @@ class [[nodiscard]] delay {
  private:
   Time length_;
 };
+
+/// `co_await delay(5_ns)`. A delay of zero lets everything else that is due at this instant go first.
+inline Delay delay(Time length) { return Delay(length); }
 
 /// Suspended processes, first come first served. The building blocks are made of these.
 class WaitList {
