@@ -99,6 +99,9 @@ def main():
                          f"{rates['kernbench'] / rates['bare']:.2f}", f">= {least_bare}",
                          "equal" if equal else "DIFFER " + " ".join(sorted(checksums))), flush=True)
     compare_with_library(args.build_dir / "kernbench_bench", args.repetitions, args.only)
+    if args.only in (None, "scale"):
+        print("\nscale: what a machine costs to build, every node and link visited and kept", flush=True)
+        subprocess.run([args.build_dir / "kernbench_scale"], check=True)
     return 0 if all_equal else 1
 
 
