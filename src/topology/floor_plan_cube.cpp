@@ -35,7 +35,8 @@ void draw_hbm(const FloorPlan& plan, const CubeShape& shape, CubeCoord cube, Poi
   const double w = box.w / cols;
   const double h = box.h / (pes > 1 ? 2 : 1);
   for (int pe = 0; pe < pes; ++pe) {
-    const Box slice{box.x + pe % cols * w, box.y + pe / cols * h, w, h};
+    const MeshCoord at = MeshCoord::of(pe, cols);
+    const Box slice{box.x + at.x * w, box.y + at.y * h, w, h};
     plan.svg.rect(slice, 0, plan.look("slice", plan.graph.hbm_ctrl({cube.sip, cube.cube, pe}), figures));
   }
   const double lines = static_cast<double>(caption.size());
