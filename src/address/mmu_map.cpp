@@ -58,6 +58,11 @@ std::size_t MmuMap::first_ending_after(VirtAddr a) const {
   return static_cast<std::size_t>(it - windows_.begin());
 }
 
+std::optional<PhysAddr> MapSegment::in_one_piece(Bytes offset, Bytes size) const {
+  if (end_of(index_of(offset)) < offset + size) return std::nullopt;
+  return address_of(offset);
+}
+
 void MmuMap::insert(std::shared_ptr<const MapSegment> segment) {
   const std::size_t i = first_ending_after(segment->begin());
   KB_ASSERT(i == windows_.size() || segment->end() <= windows_[i].begin,
@@ -118,6 +123,12 @@ PhysAddr MmuMap::translate(VirtAddr at, SourceLine source) const {
   const Window* w = window_at(at);
   if (w == nullptr) throw fault(at, {at, 1_B, source});
   return w->segment->address_of(at - w->segment->begin());
+}
+
+std::optional<PhysAddr> MmuMap::find(VirtAddr begin, Bytes size) const {
+  const Window* w = window_at(begin);
+  if (w == nullptr || w->end < begin + size) return std::nullopt;
+  return w->segment->in_one_piece(begin - w->segment->begin(), size);
 }
 
 std::string MmuMap::neighbours_of(VirtAddr a) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,9 @@ class MapSegment {
 
   /// The physical address of the byte `offset` after the base.
   PhysAddr address_of(Bytes offset) const;
+  /// The physical address of the `size` bytes that begin `offset` after the base, if one piece holds them
+  /// all.
+  std::optional<PhysAddr> in_one_piece(Bytes offset, Bytes size) const;
   /// Appends the physical pieces of the `size` bytes that begin `offset` after the base, all in the segment.
   void append_pieces(Bytes offset, Bytes size, std::vector<PhysPiece>& out) const;
 
@@ -77,6 +81,9 @@ class MmuMap {
   void translate(VirtAddr begin, Bytes size, std::vector<PhysPiece>& out, SourceLine source = {}) const;
   /// The physical address of one byte.
   PhysAddr translate(VirtAddr at, SourceLine source = {}) const;
+
+  /// The physical address of [begin, begin + size) if it is mapped and lies in one piece.
+  std::optional<PhysAddr> find(VirtAddr begin, Bytes size) const;
 
   PeCoord pe() const { return pe_; }
   std::size_t window_count() const { return windows_.size(); }

@@ -6,7 +6,8 @@ namespace kernbench::device {
 
 DmaSpec DmaSpec::of(const topology::Machine& machine) {
   const ParamSet& dma = machine.at("pe.pe_dma");
-  return {dma.time("overhead_ns"), static_cast<int>(dma.integer("outstanding"))};
+  return {dma.time("overhead_ns") + machine.at("pe.pe_mmu").time("overhead_ns"),
+          static_cast<int>(dma.integer("outstanding"))};
 }
 
 class DmaChannel::PieceAccess final : public Access {
@@ -17,6 +18,8 @@ class DmaChannel::PieceAccess final : public Access {
  private:
   void on_left() override { channel_.piece_left(*transfer); }
   void on_done() override {
+    transfer->at_memory = at_memory();
+    transfer->through_memory = through_memory();
     channel_.idle_.push_back(this);
     channel_.piece_done(*transfer);
   }

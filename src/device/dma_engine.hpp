@@ -9,7 +9,7 @@
 namespace kernbench::device {
 
 struct DmaSpec {
-  Time overhead;        // command accepted → first request on the fabric
+  Time overhead;        // command accepted → first request on the fabric, the MMU's look-up included
   int outstanding = 8;  // transfers in flight, per channel
   static DmaSpec of(const topology::Machine& machine);
 };
@@ -29,6 +29,9 @@ class DmaTransfer {
   Channel channel = Channel::compute;
   topology::NodeId end;       // where the data lies or goes in the PE: its TCM; or the engine itself
   std::vector<Piece> pieces;  // in order, at least one
+
+  /// Of the piece that was done last; see Access.
+  Time at_memory, through_memory;
 
  protected:
   friend class DmaChannel;
@@ -51,6 +54,8 @@ class DmaChannel {
   ~DmaChannel();
 
   void issue(DmaTransfer& transfer);
+  /// Whether a transfer issued now would start at once.
+  bool has_room() const { return queue_.size() - first_ < static_cast<std::size_t>(spec_.outstanding); }
 
  private:
   class PieceAccess;
@@ -81,9 +86,8 @@ class DmaEngine {
       : node_(node), read_(fabric, node, spec), write_(fabric, node, spec) {}
 
   topology::NodeId node() const { return node_; }
-  void issue(DmaTransfer& transfer) {
-    (transfer.direction == Direction::read ? read_ : write_).issue(transfer);
-  }
+  DmaChannel& channel(Direction direction) { return direction == Direction::read ? read_ : write_; }
+  void issue(DmaTransfer& transfer) { channel(transfer.direction).issue(transfer); }
 
  private:
   topology::NodeId node_;

@@ -85,6 +85,18 @@ void Fabric::signal(const Route& route, sim::Event& event) {
       .post(simulation_.partition(route.last_partition), event, route.latency);
 }
 
+Time Fabric::occupy(LinkId id, Time duration, sim::Partition& here) {
+  LinkState& l = links_[id.index];
+  if (l.owner && l.owner->runs) RunMode(*this).take_apart(*l.owner);
+  return l.free_at = std::max(l.free_at, here.now()) + duration;
+}
+
+void Fabric::take_turn(const Route& first_of, Time duration, sim::Event& done) {
+  LinkState& l = link(first_of.hops.front());
+  if (l.owner && l.owner->runs) RunMode(*this).take_apart(*l.owner);
+  first_of.source->take_turn(duration, done);
+}
+
 template <class Action>
 void Fabric::for_leg(const Route& route, std::size_t hop, Action&& action) {
   const int partition = route.hops[hop].partition;

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <array>
+#include <deque>
 #include <memory>
 #include <span>
 #include <vector>
@@ -59,6 +60,12 @@ class Fabric {
   /// Sends a message of no bytes: it pays wires and overheads, waits for nobody, and fires `event` on
   /// arrival.
   void signal(const Route& route, sim::Event& event);
+
+  // Uses of a link that are no messages: fetches and stores of a PE take the ports of its TCM.
+  /// Of a link that messages arrive over: in order of asking. Returns the end.
+  Time occupy(topology::LinkId link, Time duration, sim::Partition& here);
+  /// Of a link that messages enter by: in turn with their packets. Fires `done` at the end.
+  void take_turn(const Route& first_of, Time duration, sim::Event& done);
 
   LinkUse use(topology::LinkId link) const;
   FabricCounters counters() const;
@@ -161,7 +168,9 @@ class Source {
   void open(Message& message);
   /// Opens a message of which packets have already left, the last of all that left here.
   void resume(Message& message);
-  bool idle() const { return open_count_ == 0; }
+  /// Takes the link for something else, in turn with the packets.
+  void take_turn(Time duration, sim::Event& done);
+  bool idle() const { return open_count_ == 0 && others_.empty(); }
   std::uint64_t next_key() { return std::uint64_t{link_} << 32 | sequence_++; }
 
  private:
@@ -170,9 +179,17 @@ class Source {
     std::size_t next = 0;  // whose turn it is
   };
 
+  struct Other {
+    Time duration;
+    sim::Event* done;
+  };
+
   void serve();
   void schedule();
+  void reschedule();
+  Message* pick();
   Message* pick(bool older_only);
+  void start(const Other& other);
   static Time offer(const Message& message);
   void start(Message& message);
   void take_back();
@@ -185,6 +202,8 @@ class Source {
   std::array<Ring, kChannels> rings_;
   std::size_t turn_ = 0;
   std::size_t open_count_ = 0;
+  std::deque<Other> others_;
+  bool others_turn_ = false;
   struct {
     Packet* packet = nullptr;  // the last packet, if its message came at the instant it left
     Time at;

@@ -34,10 +34,19 @@ void Access::Data::on_run_cut(std::int64_t from) {
   if (access_.direction_ == Direction::write) access_.memory_->on_run_cut(access_, from);
 }
 
+void Access::serve() {
+  at_memory_ = memory_->partition().now();
+  memory_->serve_read(*this);
+}
+
 void Access::data_delivered() {
-  if (direction_ == Direction::read) return on_done();
-  const Time done = memory_->finish_write(*this);
-  memory_->partition().schedule_at(commit_, done);
+  if (direction_ == Direction::read) {
+    through_memory_ = data_.ready.empty() ? at_memory_ : data_.ready.front();
+    return on_done();
+  }
+  at_memory_ = memory_->partition().now();
+  through_memory_ = memory_->finish_write(*this);
+  memory_->partition().schedule_at(commit_, through_memory_);
 }
 
 void Access::commit() { memory_->fabric().signal(*way_back_, acknowledge_); }

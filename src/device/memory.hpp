@@ -71,6 +71,11 @@ class Access {
   Memory& memory() { return *memory_; }
   Message& data() { return data_; }
 
+  /// A read: when the request was at the memory, when the first byte left it. A write: when the last byte was
+  /// at the memory, when it was in it.
+  Time at_memory() const { return at_memory_; }
+  Time through_memory() const { return through_memory_; }
+
   /// For the memory: how far a write has been served.
   struct Progress {
     std::int64_t bytes = 0;
@@ -97,7 +102,7 @@ class Access {
     Access& access_;
   };
 
-  void serve() { memory_->serve_read(*this); }
+  void serve();
   void data_left() {
     if (direction_ == Direction::write) on_left();
   }
@@ -108,6 +113,7 @@ class Access {
   Memory* memory_ = nullptr;
   Direction direction_ = Direction::read;
   Extent extent_;
+  Time at_memory_, through_memory_;
   Data data_;
   const Route* way_back_ = nullptr;  // of a write's acknowledgement
   sim::MemberEvent<&Access::serve> request_;

@@ -33,8 +33,9 @@ enum class OpKind : std::uint8_t {
   tile_gemm,
   tile_math,
   tile_dma_out,
-  // A PE's part of a launch (from its start to the end of its program), and requests of the host.
+  // A launch on its way to a PE: from the host's submission to the start of the PE's program.
   program,
+  // Requests of the host. A map and a launch: the completion's way back, from the last PE's end to the host.
   host_write,
   host_read,
   host_map,
@@ -69,7 +70,7 @@ enum class Reason : std::uint8_t {
   credit,   // no free slot at the receiver, or no message from the sender
   scratch,  // no room for its result
   issue,    // the PE's CPU had not come to it, or was told to wait
-  start,    // nothing before it: the launch or the host's request
+  start,    // nothing but the request before it in its stream
 };
 inline constexpr std::size_t kReasons = 7;
 std::string_view to_string(Reason reason);

@@ -9,8 +9,19 @@ void Source::open(Message& message) {
   if (latest_.packet && latest_.at == partition_.now()) take_back();
   rings_[static_cast<std::size_t>(message.channel)].messages.push_back(&message);
   ++open_count_;
-  if (serve_.scheduled()) partition_.cancel(serve_);
-  schedule();
+  reschedule();
+}
+
+void Source::take_turn(Time duration, sim::Event& done) {
+  if (idle() && fabric_.links_[link_].free_at <= partition_.now()) return start({duration, &done});
+  others_.push_back({duration, &done});
+  reschedule();
+}
+
+void Source::start(const Other& other) {
+  others_turn_ = false;
+  fabric_.links_[link_].free_at = partition_.now() + other.duration;
+  partition_.schedule(*other.done, other.duration);
 }
 
 /// When the next packet may be offered: when it is there, and the packet of its route before it has had its
@@ -39,11 +50,22 @@ Message* Source::pick(bool older_only) {
 
 void Source::serve() {
   if (fabric_.links_[link_].free_at <= partition_.now()) {
-    Message* message = pick(true);
-    if (!message) message = pick(false);
-    if (message) start(*message);
+    Message* message = others_turn_ && !others_.empty() ? nullptr : pick();
+    if (message) {
+      others_turn_ = true;
+      start(*message);
+    } else if (!others_.empty()) {
+      const Other other = others_.front();
+      others_.pop_front();
+      start(other);
+    }
   }
-  if (open_count_ > 0) schedule();
+  if (!idle()) schedule();
+}
+
+Message* Source::pick() {
+  Message* older = pick(true);
+  return older ? older : pick(false);
 }
 
 void Source::start(Message& message) {
@@ -89,9 +111,14 @@ void Source::resume(Message& message) {
   turn_ = (static_cast<std::size_t>(message.channel) + 1) % kChannels;
 }
 
+void Source::reschedule() {
+  if (serve_.scheduled()) partition_.cancel(serve_);
+  schedule();
+}
+
 /// Looks again when the link is free and some packet may be offered.
 void Source::schedule() {
-  Time next = Time::never();
+  Time next = others_.empty() ? Time::never() : partition_.now();
   for (const Ring& ring : rings_)
     for (const Message* message : ring.messages) next = std::min(next, offer(*message));
   partition_.schedule_at(serve_, std::max({next, fabric_.links_[link_].free_at, partition_.now()}));

@@ -58,7 +58,8 @@ Time unloaded(const topology::Graph& graph, topology::NodeId from, topology::Nod
   for (const topology::LinkId id : graph.route(from, to)) {
     const topology::Link link = graph.link(id);
     const topology::Node next = graph.node(link.to);
-    const bool serves = next.kind == NodeKind::io_cpu || next.kind == NodeKind::m_cpu;  // overhead is service there
+    const bool serves =
+        next.kind == NodeKind::io_cpu || next.kind == NodeKind::m_cpu;  // overhead is service there
     latency += link.wire + (serves ? 0_ps : next.overhead);
     slowest_gbs = std::min(slowest_gbs, link.bandwidth.gbs());
   }

@@ -1,0 +1,29 @@
+// From the virtual bytes of a command to the memories that hold them.
+#pragma once
+
+#include <vector>
+
+#include "address/mmu_map.hpp"
+#include "device/dma_engine.hpp"
+
+namespace kernbench::device {
+
+class Device;
+
+/// Rows of bytes at virtual addresses.
+struct VirtualRows {
+  std::uint64_t address = 0;
+  std::int64_t row_bytes = 0;
+  std::int64_t rows = 1;
+  std::int64_t stride = 0;  // bytes
+};
+
+/// A rectangle of elements, strides in elements, as rows: along the axis that is contiguous, if one is.
+VirtualRows rows_of(std::uint64_t address, std::int64_t rows, std::int64_t cols, std::int64_t row_stride,
+                    std::int64_t col_stride, int itemsize);
+
+/// Appends the pieces of memory behind the rows, as one PE sees them. Throws MmuFault.
+void translate(Device& device, const address::MmuMap& map, const VirtualRows& rows,
+               address::SourceLine source, std::vector<DmaTransfer::Piece>& out);
+
+}  // namespace kernbench::device

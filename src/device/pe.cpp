@@ -1,0 +1,303 @@
+#include "device/pe.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "device/pe_op.hpp"
+#include "device/tile_stream.hpp"
+#include "kernbench/error.hpp"
+
+namespace kernbench::device {
+
+using topology::NodeKind;
+
+namespace {
+
+ComputeEngine::Ports tcm_ports(Fabric& fabric, PeCoord at, const PeSpec& spec) {
+  const topology::Graph& graph = fabric.graph();
+  const topology::NodeId tcm = graph.pe(at, NodeKind::pe_tcm);
+  const topology::NodeId dma = graph.pe(at, NodeKind::pe_dma);
+  return {&fabric.route(tcm, dma), graph.route(dma, tcm)[0], spec.tcm_read, spec.tcm_write};
+}
+
+}  // namespace
+
+Pe::Pe(Device& device, PeCoord at, const PeSpec& spec, OpWriter& writer)
+    : device_(device),
+      at_(at),
+      spec_(spec),
+      writer_(writer),
+      partition_(device.simulation().partition(at.sip + 1)),
+      mmu_(device.mmu(at)),
+      dma_(device.dma(at)),
+      tcm_(device.graph().pe(at, NodeKind::pe_tcm)),
+      gemm_(device.fabric(), partition_, tcm_ports(device.fabric(), at, spec), *this),
+      math_(device.fabric(), partition_, tcm_ports(device.fabric(), at, spec), *this),
+      stream_(std::make_unique<TileStream>(*this)),
+      tasks_(partition_),
+      progress_(partition_),
+      dma_ops_(std::make_unique<Pool<DmaOp>>()),
+      compute_ops_(std::make_unique<Pool<ComputeOp>>()),
+      composite_ops_(std::make_unique<Pool<CompositeOp>>()) {
+  partition_.spawn(issue_programs());
+}
+
+Pe::~Pe() = default;
+
+void Pe::run(ProgramTask& task) { tasks_.try_put(&task); }
+
+/// The CPU: one program after the other.
+sim::Process Pe::issue_programs() {
+  while (true) {
+    ProgramTask& task = *co_await tasks_.get();
+    if (task.earliest > partition_.now()) co_await sim::Until(task.earliest);
+    begin(task);
+    co_await sim::delay(spec_.launch_overhead);
+    co_await issue(task);
+    while (!all_retired()) co_await progress_.wait();
+    task.ended = partition_.now();
+    task.last_op = last_retired_.ref;
+    task_ = nullptr;
+    task.on_end();
+  }
+}
+
+void Pe::begin(const ProgramTask& task) {
+  task_ = const_cast<ProgramTask*>(&task);
+  task_->started = partition_.now();
+  retired_.assign(task.program->commands().size(), {});
+  readers_left_.clear();
+  for (const isa::Value& value : task.program->values()) readers_left_.push_back(value.readers);
+  scratch_free_ = spec_.scratch_granules;
+  issued_count_ = retired_count_ = 0;
+  const OpRef self = next_serial();
+  OpRecord record{
+      .start = task.submitted, .end = partition_.now(), .origin = task.origin, .kind = OpKind::program};
+  writer_.write(self, task.before, record);
+  program_start_ = Cause::at(self, partition_.now(), Reason::issue);
+  last_retired_ = program_start_;
+  engine_free_.fill(program_start_);
+}
+
+/// Issues every command, waiting where it must; what it waited for last is the cause of what follows.
+sim::Task<> Pe::issue(const ProgramTask& task) {
+  Cause because = program_start_;
+  for (isa::CommandIndex i = 0; i < task.program->commands().size(); ++i) {
+    const isa::Command& c = task.program->command(i);
+    co_await sim::delay(spec_.dispatch);
+    because.reason = Reason::issue;
+    if (c.kind == isa::CommandKind::wait || c.kind == isa::CommandKind::fence) {
+      const bool fence = c.kind == isa::CommandKind::fence;
+      while (fence ? !all_retired() : !retired_[task.program->waited(c)].done) {
+        co_await progress_.wait();
+        because = Cause::at(last_retired_.ref, partition_.now(), Reason::issue);
+      }
+      continue;
+    }
+    const std::int64_t granules = c.result == isa::kNone ? 0 : task.program->value(c.result).granules;
+    while (granules > scratch_free_) {
+      co_await progress_.wait();
+      because = Cause::at(scratch_freed_.ref, partition_.now(), Reason::scratch);
+    }
+    scratch_free_ -= granules;
+    while (queues_[queue_for(c)].size() >= spec_.queue_depth) {
+      co_await progress_.wait();
+      because = Cause::at(queue_freed_.ref, partition_.now(), Reason::queue);
+    }
+    because.met = partition_.now();
+    enqueue(make_op(i), because);
+    if (!spec_.in_order && c.kind != isa::CommandKind::load_scalar) continue;
+    while (!retired_[i].done) co_await progress_.wait();
+    because = Cause::at(last_retired_.ref, partition_.now(), Reason::issue);
+  }
+}
+
+Pe::Queue Pe::queue_for(const isa::Command& command) const {
+  switch (command.kind) {
+    case isa::CommandKind::dma_read:
+    case isa::CommandKind::load_scalar:
+      return dma_read;
+    case isa::CommandKind::dma_write:
+      return dma_write;
+    case isa::CommandKind::gemm:
+      return gemm;
+    case isa::CommandKind::math:
+      return math;
+    case isa::CommandKind::composite:
+      return scheduler;
+    default:
+      break;
+  }
+  const isa::SourceLine line = program().line(command);
+  throw SimulationError(
+      {"device.no-queue", fmt::format("{} at {}", to_string(at_), isa::to_string(line)),
+       fmt::format("kernel '{}' uses a queue, but no wiring is installed", program().kernel()),
+       "launch it through a collective, or install a wiring first"});
+}
+
+Pe::Op& Pe::make_op(isa::CommandIndex index) {
+  const auto take = [&]() -> Op& {
+    switch (queue_for(program().command(index))) {
+      case dma_read:
+      case dma_write:
+        return dma_ops_->take(*this);
+      case scheduler:
+        return composite_ops_->take(*this);
+      default:
+        return compute_ops_->take(*this);
+    }
+  };
+  Op& op = take();
+  op.become(index);
+  return op;
+}
+
+void Pe::enqueue(Op& op, const Cause& issue) {
+  op.issued = issue;
+  ++issued_count_;
+  note_memory_use(op);
+  const Queue queue = queue_for(op.command());
+  queues_[queue].push_back(&op);
+  start_ready(queue);
+}
+
+void Pe::note_memory_use(Op& op) {
+  std::array<isa::Access, 3> bytes;
+  const int count = isa::accesses(program(), op.command(), bytes);
+  for (int i = 0; i < count; ++i) memory_in_use_.push_back({&op, bytes[static_cast<std::size_t>(i)]});
+}
+
+namespace {
+
+bool conflict(const isa::Access& a, const isa::Access& b) {
+  return a.begin < b.end && b.begin < a.end && (a.write || b.write);
+}
+
+}  // namespace
+
+/// Its tiles are ready, and no earlier command still works on its bytes.
+bool Pe::is_ready(const Op& op) const {
+  for (const isa::ValueId id : program().reads(op.command())) {
+    const isa::CommandIndex producer = program().value(id).producer;
+    if (producer != isa::kNone && !retired_[producer].done) return false;
+  }
+  for (const MemoryUse& mine : memory_in_use_) {
+    if (mine.op != &op) continue;
+    for (const MemoryUse& other : memory_in_use_)
+      if (other.op->index() < op.index() && conflict(mine.bytes, other.bytes)) return false;
+  }
+  return true;
+}
+
+Cause Pe::why_now(const Op& op, Queue queue) const {
+  Cause cause = op.issued;
+  for (const isa::ValueId id : program().reads(op.command())) {
+    const isa::CommandIndex producer = program().value(id).producer;
+    if (producer == isa::kNone) continue;
+    const OpRef ref{static_cast<std::uint16_t>(partition_.id()), retired_[producer].serial};
+    cause.consider(Cause::at(ref, retired_[producer].at, Reason::operand));
+  }
+  if (op.bytes_free) cause.consider(*op.bytes_free);
+  cause.consider(engine_free_[queue]);
+  return cause;
+}
+
+bool Pe::engine_has_room(Queue queue) const {
+  switch (queue) {
+    case dma_read:
+      return dma_.channel(Direction::read).has_room();
+    case dma_write:
+      return dma_.channel(Direction::write).has_room();
+    case gemm:
+      return gemm_.has_room();
+    case math:
+      return math_.has_room();
+    default:
+      return stream_->idle();
+  }
+}
+
+void Pe::start_ready(Queue queue) {
+  auto& waiting = queues_[queue];
+  while (!waiting.empty() && engine_has_room(queue) && is_ready(*waiting.front())) {
+    Op& op = *waiting.front();
+    waiting.pop_front();
+    op.cause = why_now(op, queue);
+    op.ref = next_serial();
+    op.taken = partition_.now();
+    queue_freed_ = op.cause;
+    progress_.notify();
+    op.start();
+  }
+}
+
+void Pe::start_all() {
+  for (int queue = 0; queue < kQueues; ++queue) start_ready(static_cast<Queue>(queue));
+}
+
+OpRecord Pe::record_of(const Op& op, OpKind kind) const {
+  return {.start = op.taken,
+          .end = partition_.now(),
+          .origin = task_->origin,
+          .command = op.index(),
+          .kind = kind};
+}
+
+void Pe::on_room(ComputeEngine& engine, const Work& left) {
+  const Queue queue = &engine == &gemm_ ? gemm : math;
+  engine_free_[queue] = Cause::at(left.self, partition_.now(), Reason::engine);
+  if (!task_) return;
+  if (queue == gemm) stream_->on_room();
+  start_ready(queue);
+}
+
+/// A command has retired: whoever waited for its tile, its bytes, its scratch or its engine may go on.
+void Pe::retire(Op& op) {
+  const Time now = partition_.now();
+  retired_[op.index()] = {now, op.ref.serial, true};
+  ++retired_count_;
+  last_retired_ = Cause::at(op.ref, now, Reason::operand);
+  for (const MemoryUse& gone : memory_in_use_) {
+    if (gone.op != &op) continue;
+    for (const MemoryUse& later : memory_in_use_)
+      if (later.op->index() > op.index() && conflict(gone.bytes, later.bytes))
+        later.op->bytes_free = last_retired_;
+  }
+  std::erase_if(memory_in_use_, [&](const MemoryUse& use) { return use.op == &op; });
+  const Queue queue = queue_for(op.command());
+  if (queue != gemm && queue != math) engine_free_[queue] = Cause::at(op.ref, now, Reason::engine);
+  release_scratch(op.command());
+  op.recycle();
+  start_all();
+  progress_.notify();
+}
+
+void Pe::release_scratch(const isa::Command& command) {
+  for (const isa::ValueId id : program().reads(command)) {
+    const isa::ValueId base = program().base(id);
+    if (program().value(base).producer != isa::kNone && readers_left_[base] > 0 && --readers_left_[base] == 0)
+      give_back(program().value(base));
+  }
+  if (command.result != isa::kNone && program().value(command.result).readers == 0)
+    give_back(program().value(command.result));
+}
+
+void Pe::give_back(const isa::Value& value) {
+  scratch_free_ += value.granules;
+  scratch_freed_ = last_retired_;
+}
+
+address::SourceLine Pe::line_of(isa::CommandIndex command) const {
+  const isa::SourceLine line = program().line(program().command(command));
+  return {line.file, static_cast<int>(line.line)};
+}
+
+std::optional<isa::CommandIndex> Pe::waiting_for() const {
+  if (!task_) return std::nullopt;
+  for (isa::CommandIndex i = 0; i < retired_.size(); ++i)
+    if (!retired_[i].done) return i;
+  return std::nullopt;
+}
+
+}  // namespace kernbench::device

@@ -1,0 +1,135 @@
+// A processing element: its CPU issues the commands of a program into the queues of its engines.
+//
+// Commands are issued in order, `dispatch_cycles` each. Each engine works through its queue in order and
+// starts a command when the tiles it reads are ready, so that loads run ahead of compute; accesses of the PE
+// to overlapping bytes keep program order. With `pe_cpu.issue: in_order` each command completes before the
+// next one issues.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "device/compute_engine.hpp"
+#include "device/device.hpp"
+#include "device/op_writer.hpp"
+#include "device/pe_spec.hpp"
+#include "isa/transfer.hpp"
+#include "kernbench/isa.hpp"
+
+namespace kernbench::device {
+
+class TileStream;
+
+/// A program to run on a PE.
+struct ProgramTask {
+  const isa::Program* program = nullptr;
+  std::uint32_t origin = 0;
+  Time submitted;  // when the host sent it
+  Time earliest;   // the barrier's stamp
+  Cause before;    // what the host's request waited for
+  std::function<void()> on_end;
+
+  // Filled in by the PE.
+  Time started, ended;
+  OpRef last_op;  // the operation that retired last
+};
+
+class Pe : private RoomListener {
+ public:
+  Pe(Device& device, PeCoord at, const PeSpec& spec, OpWriter& writer);
+  ~Pe();
+
+  PeCoord at() const { return at_; }
+  /// Runs the task after those before it.
+  void run(ProgramTask& task);
+
+  /// What is blocked, for a deadlock report: the line of the oldest command that has not retired.
+  std::optional<isa::CommandIndex> waiting_for() const;
+
+ private:
+  friend class TileStream;
+  enum Queue { dma_read, dma_write, gemm, math, scheduler, kQueues };
+  class Op;
+  class DmaOp;
+  class ComputeOp;
+  class CompositeOp;
+
+  struct Retired {
+    Time at;
+    std::uint32_t serial = 0;
+    bool done = false;
+  };
+  struct MemoryUse {  // of a command that has been issued and has not retired
+    Op* op;
+    isa::Access bytes;
+  };
+
+  // The CPU.
+  sim::Process issue_programs();
+  sim::Task<> issue(const ProgramTask& task);
+  void begin(const ProgramTask& task);
+  bool all_retired() const { return retired_count_ == issued_count_; }
+  Queue queue_for(const isa::Command& command) const;
+  Op& make_op(isa::CommandIndex index);
+  void enqueue(Op& op, const Cause& issue);
+
+  // The queues.
+  void start_ready(Queue queue);
+  void start_all();
+  bool is_ready(const Op& op) const;
+  Cause why_now(const Op& op, Queue queue) const;
+  bool engine_has_room(Queue queue) const;
+  void note_memory_use(Op& op);
+  void on_room(ComputeEngine& engine, const Work& left) override;
+  void retire(Op& op);
+  void release_scratch(const isa::Command& command);
+  void give_back(const isa::Value& value);
+
+  OpRecord record_of(const Op& op, OpKind kind) const;
+  OpRef next_serial() { return writer_.next(partition_.id()); }
+  const isa::Program& program() const { return *task_->program; }
+  address::SourceLine line_of(isa::CommandIndex command) const;
+
+  Device& device_;
+  const PeCoord at_;
+  const PeSpec spec_;
+  OpWriter& writer_;
+  sim::Partition& partition_;
+  address::MmuMap& mmu_;
+  DmaEngine& dma_;
+  const topology::NodeId tcm_;
+  ComputeEngine gemm_, math_;
+  std::unique_ptr<TileStream> stream_;
+
+  sim::Fifo<ProgramTask*> tasks_;
+  sim::Signal progress_;  // something retired, or left a queue
+
+  /// Commands under way come from here and go back when they retire.
+  template <class T>
+  struct Pool {
+    std::vector<std::unique_ptr<T>> all;
+    std::vector<T*> idle;
+    T& take(Pe& pe);
+  };
+  std::unique_ptr<Pool<DmaOp>> dma_ops_;
+  std::unique_ptr<Pool<ComputeOp>> compute_ops_;
+  std::unique_ptr<Pool<CompositeOp>> composite_ops_;
+
+  // Of the program that runs.
+  ProgramTask* task_ = nullptr;
+  std::array<std::deque<Op*>, kQueues> queues_;
+  std::vector<Retired> retired_;             // per command
+  std::vector<std::uint32_t> readers_left_;  // per value
+  std::vector<MemoryUse> memory_in_use_;
+  std::array<Cause, kQueues> engine_free_;  // when the engine could take another command
+  std::int64_t scratch_free_ = 0;
+  Cause scratch_freed_, queue_freed_, last_retired_, program_start_;
+  std::size_t issued_count_ = 0;
+  std::size_t retired_count_ = 0;
+};
+
+}  // namespace kernbench::device

@@ -1,0 +1,112 @@
+#include "device/pe_op.hpp"
+
+#include <algorithm>
+
+#include "device/address_map.hpp"
+#include "device/tile_stream.hpp"
+
+namespace kernbench::device {
+namespace {
+
+/// The rows a dma command touches, piece by piece of its lanes. Whole rows of a two-dimensional pattern stay
+/// together.
+std::vector<VirtualRows> rows_of(const isa::Program& program, const isa::Command& command) {
+  std::vector<VirtualRows> rows;
+  if (command.kind == isa::CommandKind::load_scalar)
+    return {{command.address, itemsize(program.scalar_dtype(command)), 1, 0}};
+  const int size = itemsize(program.value(program.moved(command)).dtype);
+  isa::for_each_segment(program, command, [&](const isa::Segment& s) {
+    const std::int64_t bytes = s.elements * size;
+    if (!rows.empty()) {
+      VirtualRows& last = rows.back();
+      const auto step = static_cast<std::int64_t>(s.address - last.address) - (last.rows - 1) * last.stride;
+      const bool continues = last.row_bytes == bytes && step > 0 && (last.rows == 1 || step == last.stride);
+      if (continues) {
+        last.stride = step;
+        ++last.rows;
+        return;
+      }
+    }
+    rows.push_back({s.address, bytes, 1, 0});
+  });
+  return rows;
+}
+
+}  // namespace
+
+void Pe::DmaOp::start() {
+  const isa::Program& program = pe_.program();
+  const isa::Command& c = command();
+  direction = c.kind == isa::CommandKind::dma_write ? Direction::write : Direction::read;
+  end = pe_.tcm_;
+  pieces.clear();
+  for (const VirtualRows& rows : rows_of(program, c))
+    translate(pe_.device_, pe_.mmu_, rows, pe_.line_of(index_), pieces);
+  if (pieces.empty()) return on_retired();  // every lane is off
+  pe_.dma_.issue(*this);
+}
+
+void Pe::DmaOp::on_retired() {
+  const isa::CommandKind kind = command().kind;
+  OpRecord record = pe_.record_of(*this, kind == isa::CommandKind::dma_read    ? OpKind::dma_read
+                                         : kind == isa::CommandKind::dma_write ? OpKind::dma_write
+                                                                               : OpKind::load_scalar);
+  for (const Piece& piece : pieces) record.amount += static_cast<std::uint64_t>(piece.extent.bytes().count());
+  if (!pieces.empty()) {
+    record.phase_ps[0] = static_cast<std::uint32_t>((at_memory - taken).ps());
+    record.phase_ps[1] = static_cast<std::uint32_t>((through_memory - at_memory).ps());
+  }
+  pe_.writer_.write(ref, cause, record);
+  pe_.retire(*this);
+}
+
+void Pe::ComputeOp::start() {
+  const isa::Program& program = pe_.program();
+  self = ref;
+  fetch = 0_B;
+  for (const isa::ValueId id : program.reads(command()))
+    if (program.value(id).kind != isa::ValueKind::scalar) fetch += program.distinct_bytes(id);
+  store = program.bytes(command().result);
+  const bool is_gemm = command().kind == isa::CommandKind::gemm;
+  is_gemm ? plan_gemm() : plan_math();
+  (is_gemm ? pe_.gemm_ : pe_.math_).push(*this);
+}
+
+void Pe::ComputeOp::plan_gemm() {
+  const isa::Program& program = pe_.program();
+  const Shape& a = program.shape(program.reads(command())[0]);
+  const Shape& b = program.shape(program.reads(command())[1]);
+  compute = pe_.spec_.gemm_time(a[0], a[1], b[1]);
+  amount_ = static_cast<std::uint64_t>(a[0] * a[1] * b[1]);
+}
+
+/// The vector unit works on as many elements as the result has, or, reducing, its operand; its lanes are as
+/// wide as the widest of them.
+void Pe::ComputeOp::plan_math() {
+  const isa::Program& program = pe_.program();
+  const auto reads = program.reads(command());
+  const bool reduces = info(command().op).kind == MathKind::reduction;
+  const std::int64_t elements = program.shape(reduces ? reads[0] : command().result).elements();
+  int widest = itemsize(program.value(command().result).dtype);
+  for (const isa::ValueId id : reads) widest = std::max<int>(widest, itemsize(program.value(id).dtype));
+  compute = pe_.spec_.math_time(command().op, elements, widest);
+  amount_ = static_cast<std::uint64_t>(elements);
+}
+
+void Pe::ComputeOp::on_done() {
+  OpRecord record =
+      pe_.record_of(*this, command().kind == isa::CommandKind::gemm ? OpKind::gemm : OpKind::math);
+  record.amount = amount_;
+  record.phase_ps[0] = static_cast<std::uint32_t>((fetched - started).ps());
+  record.phase_ps[1] = static_cast<std::uint32_t>((computed - fetched).ps());
+  pe_.writer_.write(ref, cause, record);
+  pe_.retire(*this);
+}
+
+void Pe::CompositeOp::start() { pe_.stream_->start(*this); }
+
+void Pe::DmaOp::recycle() { pe_.dma_ops_->idle.push_back(this); }
+void Pe::ComputeOp::recycle() { pe_.compute_ops_->idle.push_back(this); }
+void Pe::CompositeOp::recycle() { pe_.composite_ops_->idle.push_back(this); }
+
+}  // namespace kernbench::device

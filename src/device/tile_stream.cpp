@@ -1,0 +1,334 @@
+#include "device/tile_stream.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "device/address_map.hpp"
+#include "device/pe_op.hpp"
+
+namespace kernbench::device {
+
+/// A DMA-in or DMA-out of one tile.
+class TileStream::Transfer final : public DmaTransfer {
+ public:
+  explicit Transfer(TileStream& stream) : stream_(stream) {}
+  OpRef self;
+  Cause cause;
+  Time started;
+  Step* step = nullptr;  // of a DMA-in
+  std::uint64_t bytes = 0;
+
+ private:
+  void on_retired() override { stream_.transfer_retired(*this); }
+  TileStream& stream_;
+};
+
+/// One step of the plan: a tile of A times a tile of B.
+class TileStream::Step final : public Work {
+ public:
+  explicit Step(TileStream& stream) : stream_(stream) {}
+  std::int64_t number = 0;
+  Tile tile{};
+  bool holds_buffer = false;
+  int transfers_to_start = 0;
+  int transfers_open = 0;
+  Cause operands;  // when the last of them was there
+  Cause cause;
+
+ private:
+  void on_fetched() override { stream_.step_fetched(*this); }
+  void on_done() override { stream_.step_done(*this); }
+  TileStream& stream_;
+};
+
+/// An epilogue operation on one product or accumulator.
+class TileStream::Epilogue final : public Work {
+ public:
+  explicit Epilogue(TileStream& stream) : stream_(stream) {}
+  Tile tile{};
+  Cause cause;
+  std::uint64_t elements = 0;
+  bool last = false;  // the output tile is ready after it
+
+ private:
+  void on_done() override { stream_.epilogue_done(*this); }
+  TileStream& stream_;
+};
+
+TileStream::TileStream(Pe& pe) : pe_(pe), begin_(*this) {}
+TileStream::~TileStream() = default;
+
+void TileStream::start(Pe::CompositeOp& op) {
+  op_ = &op;
+  spec_ = &program().composite(op.command());
+  const auto side = [&](isa::ValueId value) {
+    return Side{value, program().value(value).kind == isa::ValueKind::reference};
+  };
+  a_ = side(spec_->a);
+  b_ = side(spec_->b);
+  m_ = program().shape(spec_->a)[0];
+  k_ = program().shape(spec_->a)[1];
+  n_ = program().shape(spec_->b)[1];
+  mt_ = pe_.spec_.tiles(m_, pe_.spec_.tile_m);
+  kt_ = pe_.spec_.tiles(k_, pe_.spec_.tile_k);
+  nt_ = pe_.spec_.tiles(n_, pe_.spec_.tile_n);
+  steps_ = mt_ * nt_ * kt_;
+  outputs_left_ = mt_ * nt_;
+  next_step_ = 0;
+  buffers_free_ = pe_.spec_.pipeline_depth;
+  pe_.partition_.schedule(begin_, pe_.spec_.composite_overhead);
+}
+
+void TileStream::begin() {
+  started_ = op_->cause;  // the scheduler's overhead is issue
+  started_.reason = Reason::issue;
+  started_.met = pe_.partition_.now();
+  buffer_freed_ = room_ = started_;
+  feed();
+}
+
+TileStream::Tile TileStream::tile_of(std::int64_t step) const {
+  const PeSpec& spec = pe_.spec_;
+  Tile t{.m = step / kt_ / nt_, .n = step / kt_ % nt_, .k = step % kt_};
+  t.rows = std::min(spec.tile_m, m_ - t.m * spec.tile_m);
+  t.depth = std::min(spec.tile_k, k_ - t.k * spec.tile_k);
+  t.cols = std::min(spec.tile_n, n_ - t.n * spec.tile_n);
+  return t;
+}
+
+/// Starts what can be started: transfers of the newest step, then further steps.
+void TileStream::feed() {
+  while (op_ && feed_step()) {
+  }
+}
+
+bool TileStream::feed_step() {
+  if (!feeding_.empty() && feeding_.back()->transfers_to_start > 0) {
+    Step& step = *feeding_.back();
+    if (!pe_.dma_.channel(Direction::read).has_room()) return false;
+    const bool both = a_.in_memory && b_.in_memory;
+    start_transfer(step, both ? step.transfers_to_start == 2 : a_.in_memory);
+    --step.transfers_to_start;
+    return true;
+  }
+  if (next_step_ == steps_) return false;
+  const int transfers = (a_.in_memory ? 1 : 0) + (b_.in_memory ? 1 : 0);
+  if (transfers > 0 ? buffers_free_ == 0 : !feeding_.empty()) return false;
+  if (transfers == 0 && !pe_.gemm_.has_room()) return false;
+  Step& step = take_step();
+  step.number = next_step_++;
+  step.tile = tile_of(step.number);
+  step.transfers_to_start = step.transfers_open = transfers;
+  step.holds_buffer = transfers > 0;
+  step.operands = started_;
+  if (step.holds_buffer) --buffers_free_;
+  feeding_.push_back(&step);
+  try_compute();
+  return true;
+}
+
+void TileStream::start_transfer(Step& step, bool is_a) {
+  Transfer& transfer = take_transfer();
+  const Tile& t = step.tile;
+  const PeSpec& spec = pe_.spec_;
+  transfer.step = &step;
+  transfer.direction = Direction::read;
+  transfer.pieces = is_a ? pieces_of(a_.value, t.m * spec.tile_m, t.k * spec.tile_k, t.rows, t.depth)
+                         : pieces_of(b_.value, t.k * spec.tile_k, t.n * spec.tile_n, t.depth, t.cols);
+  transfer.cause = started_;
+  transfer.cause.consider(buffer_freed_);
+  transfer.cause.consider(room_);
+  transfer.self = pe_.next_serial();
+  transfer.started = pe_.partition_.now();
+  transfer.end = pe_.tcm_;
+  pe_.dma_.issue(transfer);
+}
+
+std::vector<DmaTransfer::Piece> TileStream::pieces_of(isa::ValueId reference, std::int64_t row,
+                                                      std::int64_t col, std::int64_t rows,
+                                                      std::int64_t cols) const {
+  const isa::Layout layout = program().layout(reference);
+  const int size = itemsize(program().value(reference).dtype);
+  const std::int64_t first = layout.offset + row * layout.strides[0] + col * layout.strides[1];
+  const std::uint64_t address = program().address(reference) + static_cast<std::uint64_t>(first * size);
+  std::vector<DmaTransfer::Piece> pieces;
+  translate(pe_.device_, pe_.mmu_, rows_of(address, rows, cols, layout.strides[0], layout.strides[1], size),
+            pe_.line_of(op_->index()), pieces);
+  return pieces;
+}
+
+OpRecord TileStream::record(OpKind kind, Time start) const {
+  return {.start = start,
+          .end = pe_.partition_.now(),
+          .origin = pe_.task_->origin,
+          .command = op_->index(),
+          .kind = kind};
+}
+
+void TileStream::transfer_retired(Transfer& transfer) {
+  const bool in = transfer.direction == Direction::read;
+  OpRecord r = record(in ? OpKind::tile_dma_in : OpKind::tile_dma_out, transfer.started);
+  for (const DmaTransfer::Piece& piece : transfer.pieces)
+    r.amount += static_cast<std::uint64_t>(piece.extent.bytes().count());
+  r.phase_ps[0] = static_cast<std::uint32_t>((transfer.at_memory - transfer.started).ps());
+  r.phase_ps[1] = static_cast<std::uint32_t>((transfer.through_memory - transfer.at_memory).ps());
+  pe_.writer_.write(transfer.self, transfer.cause, r);
+  const Cause retired = Cause::at(transfer.self, pe_.partition_.now(), in ? Reason::operand : Reason::engine);
+  idle_transfers_.push_back(&transfer);
+  if (in) {
+    room_ = Cause::at(transfer.self, pe_.partition_.now(), Reason::engine);
+    transfer.step->operands.consider(retired);
+    --transfer.step->transfers_open;
+    try_compute();
+  } else {
+    last_out_ = transfer.self;
+    --outputs_left_;
+  }
+  pe_.start_all();  // the channel has room
+  feed();
+  finish_if_done();
+}
+
+/// Steps go to the matrix unit in order, when their operands are there.
+void TileStream::try_compute() {
+  while (!feeding_.empty() && feeding_.front()->transfers_open == 0) {
+    Step& step = *feeding_.front();
+    feeding_.erase(feeding_.begin());
+    compute(step);
+  }
+}
+
+void TileStream::compute(Step& step) {
+  const Tile& t = step.tile;
+  const int a_size = itemsize(program().value(a_.value).dtype);
+  const int b_size = itemsize(program().value(b_.value).dtype);
+  const bool last = t.k + 1 == kt_;
+  const bool has_epilogue = spec_->step_count > 0;
+  step.fetch = Bytes(t.rows * t.depth * a_size + t.depth * t.cols * b_size);
+  step.compute = pe_.spec_.tile_time;
+  step.store =
+      last && !has_epilogue ? Bytes(t.rows * t.cols * itemsize(program().value(spec_->out).dtype)) : 0_B;
+  step.self = pe_.next_serial();
+  step.cause = step.operands;
+  if (pe_.gemm_.left_by())
+    step.cause.consider(Cause::at(pe_.gemm_.left_by(), pe_.gemm_.room_since(), Reason::engine));
+  pe_.gemm_.push(step);
+}
+
+void TileStream::step_fetched(Step& step) {
+  if (step.holds_buffer) {
+    ++buffers_free_;
+    buffer_freed_ = Cause::at(step.self, pe_.partition_.now(), Reason::engine);
+  }
+  feed();
+}
+
+void TileStream::step_done(Step& step) {
+  OpRecord r = record(OpKind::tile_gemm, step.started);
+  r.amount = static_cast<std::uint64_t>(step.tile.rows * step.tile.depth * step.tile.cols);
+  r.phase_ps[0] = static_cast<std::uint32_t>((step.fetched - step.started).ps());
+  r.phase_ps[1] = static_cast<std::uint32_t>((step.computed - step.fetched).ps());
+  // Another step may have been before it in the unit when it was handed over.
+  pe_.writer_.write(step.self, step.cause, r);
+  epilogue(step, isa::EpiloguePoint::per_k_step);
+  if (step.tile.k + 1 == kt_) {
+    spec_->step_count == 0
+        ? output_ready(step.tile, Cause::at(step.self, pe_.partition_.now(), Reason::operand))
+        : epilogue(step, isa::EpiloguePoint::per_output_tile);
+  }
+  idle_steps_.push_back(&step);
+  feed();
+}
+
+/// Puts the epilogue operations of this point on the vector unit, behind each other.
+void TileStream::epilogue(Step& step, isa::EpiloguePoint point) {
+  const auto steps = program().epilogue(*spec_);
+  const bool last_step = step.tile.k + 1 == kt_;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (steps[i].point != point) continue;
+    if (idle_epilogues_.empty()) {
+      all_epilogues_.push_back(std::make_unique<Epilogue>(*this));
+      idle_epilogues_.push_back(all_epilogues_.back().get());
+    }
+    Epilogue& work = *idle_epilogues_.back();
+    idle_epilogues_.pop_back();
+    work.tile = step.tile;
+    work.elements = static_cast<std::uint64_t>(step.tile.rows * step.tile.cols);
+    constexpr int kAccumulatorBytes = 4;
+    work.compute = pe_.spec_.math_time(steps[i].op, step.tile.rows * step.tile.cols, kAccumulatorBytes);
+    work.fetch = 0_B;
+    if (steps[i].operand != isa::kNone && program().value(steps[i].operand).kind != isa::ValueKind::scalar)
+      work.fetch = Bytes(step.tile.rows * step.tile.cols * itemsize(program().value(steps[i].operand).dtype));
+    work.last = last_step && last_epilogue(i, point);
+    work.store = work.last
+                     ? Bytes(step.tile.rows * step.tile.cols * itemsize(program().value(spec_->out).dtype))
+                     : 0_B;
+    work.self = pe_.next_serial();
+    work.cause = Cause::at(step.self, pe_.partition_.now(), Reason::operand);
+    pe_.math_.push(work);
+  }
+}
+
+/// Whether the output tile is ready after this operation: the last of those per output tile, or, if there is
+/// none, the last of those per step.
+bool TileStream::last_epilogue(std::size_t index, isa::EpiloguePoint point) const {
+  const auto steps = program().epilogue(*spec_);
+  const auto is_output = [](const isa::EpilogueStep& s) {
+    return s.point == isa::EpiloguePoint::per_output_tile;
+  };
+  const bool any_output = std::any_of(steps.begin(), steps.end(), is_output);
+  if (any_output != (point == isa::EpiloguePoint::per_output_tile)) return false;
+  return std::none_of(steps.begin() + static_cast<std::ptrdiff_t>(index) + 1, steps.end(),
+                      [&](const isa::EpilogueStep& s) { return s.point == point; });
+}
+
+void TileStream::epilogue_done(Epilogue& work) {
+  OpRecord r = record(OpKind::tile_math, work.started);
+  r.amount = work.elements;
+  r.phase_ps[0] = static_cast<std::uint32_t>((work.fetched - work.started).ps());
+  r.phase_ps[1] = static_cast<std::uint32_t>((work.computed - work.fetched).ps());
+  pe_.writer_.write(work.self, work.cause, r);
+  if (work.last) output_ready(work.tile, Cause::at(work.self, pe_.partition_.now(), Reason::operand));
+  idle_epilogues_.push_back(&work);
+}
+
+void TileStream::output_ready(const Tile& t, const Cause& because) {
+  Transfer& transfer = take_transfer();
+  transfer.step = nullptr;
+  transfer.direction = Direction::write;
+  transfer.pieces = pieces_of(spec_->out, t.m * pe_.spec_.tile_m, t.n * pe_.spec_.tile_n, t.rows, t.cols);
+  transfer.cause = because;
+  transfer.self = pe_.next_serial();
+  transfer.started = pe_.partition_.now();
+  transfer.end = pe_.tcm_;
+  pe_.dma_.issue(transfer);
+}
+
+void TileStream::finish_if_done() {
+  if (!op_ || outputs_left_ > 0) return;
+  Pe::CompositeOp& op = *std::exchange(op_, nullptr);
+  op.ref = last_out_;  // it has no record of its own: what waits for it waits for its last tile
+  pe_.retire(op);
+}
+
+TileStream::Step& TileStream::take_step() {
+  if (idle_steps_.empty()) {
+    all_steps_.push_back(std::make_unique<Step>(*this));
+    return *all_steps_.back();
+  }
+  Step& step = *idle_steps_.back();
+  idle_steps_.pop_back();
+  return step;
+}
+
+TileStream::Transfer& TileStream::take_transfer() {
+  if (idle_transfers_.empty()) {
+    all_transfers_.push_back(std::make_unique<Transfer>(*this));
+    return *all_transfers_.back();
+  }
+  Transfer& transfer = *idle_transfers_.back();
+  idle_transfers_.pop_back();
+  return transfer;
+}
+
+}  // namespace kernbench::device

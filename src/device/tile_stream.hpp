@@ -1,0 +1,83 @@
+// The scheduler's tile plan: streams a composite command.
+//
+// For C[M, N] = A[M, K] · B[K, N] with Mt × Nt output tiles of Kt steps each: per step DMA-in of the operands
+// that are references, fetch, GEMM; after the last step of an output tile its epilogue, store and DMA-out.
+// `pipeline_depth` tile buffers bound what is in flight: one is taken when a step's DMA-in starts and freed
+// when its fetch has ended.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "device/pe.hpp"
+
+namespace kernbench::device {
+
+class TileStream {
+ public:
+  explicit TileStream(Pe& pe);
+  ~TileStream();
+
+  bool idle() const { return op_ == nullptr; }
+  void start(Pe::CompositeOp& op);
+  /// The matrix unit can take another step.
+  void on_room() { feed(); }
+
+ private:
+  class Transfer;
+  class Step;
+  class Epilogue;
+  struct Side {  // a or b
+    isa::ValueId value = isa::kNone;
+    bool in_memory = false;
+  };
+  /// Where a step stands in the plan: k runs fastest, then n, then m.
+  struct Tile {
+    std::int64_t m, n, k;            // indices
+    std::int64_t rows, depth, cols;  // extents, smaller at the edges
+  };
+
+  void begin();
+  void feed();
+  bool feed_step();
+  void start_transfer(Step& step, bool is_a);
+  void transfer_retired(Transfer& transfer);
+  void try_compute();
+  void compute(Step& step);
+  void step_fetched(Step& step);
+  void step_done(Step& step);
+  void epilogue(Step& step, isa::EpiloguePoint point);
+  bool last_epilogue(std::size_t index, isa::EpiloguePoint point) const;
+  void epilogue_done(Epilogue& work);
+  void output_ready(const Tile& tile, const Cause& because);
+  void finish_if_done();
+
+  Tile tile_of(std::int64_t step) const;
+  std::vector<DmaTransfer::Piece> pieces_of(isa::ValueId reference, std::int64_t row, std::int64_t col,
+                                            std::int64_t rows, std::int64_t cols) const;
+  OpRecord record(OpKind kind, Time start) const;
+  const isa::Program& program() const { return pe_.program(); }
+  Step& take_step();
+  Transfer& take_transfer();
+
+  Pe& pe_;
+  Pe::CompositeOp* op_ = nullptr;
+  const isa::CompositeSpec* spec_ = nullptr;
+  Side a_, b_;
+  std::int64_t mt_ = 0, nt_ = 0, kt_ = 0, m_ = 0, k_ = 0, n_ = 0;
+  std::int64_t steps_ = 0, next_step_ = 0;
+  std::int64_t outputs_left_ = 0;
+  int buffers_free_ = 0;
+  Cause started_, buffer_freed_, room_;
+  OpRef last_out_;
+  std::vector<Step*> feeding_;  // taken a buffer, not yet computed; oldest first
+  std::vector<std::unique_ptr<Step>> all_steps_;
+  std::vector<Step*> idle_steps_;
+  std::vector<std::unique_ptr<Transfer>> all_transfers_;
+  std::vector<Transfer*> idle_transfers_;
+  std::vector<std::unique_ptr<Epilogue>> all_epilogues_;
+  std::vector<Epilogue*> idle_epilogues_;
+  sim::MemberEvent<&TileStream::begin> begin_;
+};
+
+}  // namespace kernbench::device

@@ -1,0 +1,174 @@
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "device/pe_world.hpp"
+
+namespace kernbench::device {
+namespace {
+
+using namespace kernbench::dtypes;
+using testing::kBase;
+using testing::Kernels;
+using Spans = std::vector<Kernels::Span>;
+
+enum class Staging { ref_ref, load_ref, load_load };
+
+void gemm(tl::Context& tl, Staging staging, int m, int k, int n) {
+  const tl::Ptr a(kBase);
+  const tl::Ptr b(kBase + (16 << 20));
+  const tl::Ptr c(kBase + (32 << 20));
+  auto left = staging == Staging::ref_ref ? tl.ref(a, {m, k}, f16) : tl.load(a, {m, k}, f16);
+  auto right = staging == Staging::load_load ? tl.load(b, {k, n}, f16) : tl.ref(b, {k, n}, f16);
+  tl.composite("gemm", left, right, tl.ref(c, {m, n}, f16));
+}
+
+Kernels::Span at(double start_ns, double end_ns) { return {Time::from_ns(start_ns), Time::from_ns(end_ns)}; }
+
+// A 2 × 2 × 2-tile product, 64 × 128 × 64: eight steps. A tile of A is 32 × 64, of B 64 × 32, 4096 B of f16
+// each: 16 ns of the slice. A step: fetch 8192 B at 512 GB/s 16 ns, GEMM 16 ns. An output tile: 2048 B, 4 ns
+// of the TCM's write port and 8 ns of the slice. The composite is dispatched at 3 ns and the scheduler takes
+// 1 ns.
+
+// Both operands from HBM. Three buffers: six transfers start at 4 ns. The i-th ends 2 ps + 8 ns + i · 16 ns +
+// 3 ps after the first request, as long as the slice has nothing else to do: 12.005 + 16 i. A step starts
+// when its second operand is there; when it has been fetched, 16 ns later, the transfers of the third step
+// after it start. Every second step ends an output tile. Step 2 has computed at 108.005; the TCM's write port
+// is held by a packet of the seventh transfer until 109.004, then stores 4 ns. Its DMA-out starts at 113.004,
+// but the TCM's read port is at work on step 3's fetch until 124.005; then its 8 packets follow at 1 ns each.
+// The slice has by then promised the bursts of transfers 1 … 12, to 4.002 + 12 · 16 = 196.002; the write's
+// are through at 204.002, acknowledged 204.004. So transfers 13 and 14, requested at 156.005, come 8 ns later
+// than 12.005 + 16 i; the fourteenth waits half a nanosecond more at the TCM's write port, behind the store
+// of step 6 (237.004 … 241.004): seven packets whose heads came from 237.004 on follow at 0.5 ns each.
+TEST(Composite, TwoByTwoByTwoWithBothOperandsReferenced) {
+  Kernels k;
+  k.run({0, 0, 0}, gemm, Staging::ref_ref, 64, 128, 64);
+  EXPECT_EQ(k.spans(OpKind::tile_dma_in),
+            (Spans{at(4, 28.005), at(4, 44.005), at(4, 60.005), at(4, 76.005), at(4, 92.005), at(4, 108.005),
+                   at(60.005, 124.005), at(60.005, 140.005), at(92.005, 156.005), at(92.005, 172.005),
+                   at(124.005, 188.005), at(124.005, 204.005), at(156.005, 228.005), at(156.005, 244.505),
+                   at(188.005, 260.005), at(188.005, 276.005)}));
+  EXPECT_EQ(k.spans(OpKind::tile_gemm),
+            (Spans{at(44.005, 76.005), at(76.005, 113.004), at(108.005, 140.005), at(140.005, 177.004),
+                   at(172.005, 204.005), at(204.005, 241.004), at(244.505, 276.505), at(276.005, 312.005)}));
+  EXPECT_EQ(k.spans(OpKind::tile_dma_out),
+            (Spans{at(113.004, 204.004), at(177.004, 276.004), at(241.004, 284.004), at(312.005, 328.010)}));
+}
+
+// A in the TCM (16 KiB, loaded 3 … 75.005), B from HBM: one transfer of 16 ns a step, so fetch and GEMM keep
+// up with it. The composite waits for A: 75.005 + 1. Fetches now follow each other without a gap, and each
+// lets one packet of a DMA-out pass at the TCM's read port (0.5 ns).
+TEST(Composite, TwoByTwoByTwoWithOneOperandResident) {
+  Kernels k;
+  k.run({0, 0, 0}, gemm, Staging::load_ref, 64, 128, 64);
+  EXPECT_EQ(k.spans(OpKind::dma_read), (Spans{at(3, 75.005)}));
+  EXPECT_EQ(k.spans(OpKind::tile_dma_in),
+            (Spans{at(76.005, 100.010), at(76.005, 116.010), at(76.005, 132.010), at(116.010, 148.010),
+                   at(132.010, 164.010), at(148.010, 180.010), at(164.010, 196.010), at(180.510, 221.010)}));
+  EXPECT_EQ(k.spans(OpKind::tile_gemm),
+            (Spans{at(100.010, 132.010), at(116.010, 153.009), at(132.010, 164.010), at(148.010, 185.009),
+                   at(164.010, 196.510), at(180.510, 218.009), at(197.010, 229.510), at(221.010, 257.010)}));
+  EXPECT_EQ(k.spans(OpKind::tile_dma_out),
+            (Spans{at(153.009, 226.515), at(185.009, 250.015), at(218.009, 258.015), at(257.010, 273.015)}));
+}
+
+// Both in the TCM: loads of 16 KiB each, 3 … 75.005 and 4 … 139.005; then a step every 16 ns, and half a
+// nanosecond more for each that lets a packet of a DMA-out pass.
+TEST(Composite, TwoByTwoByTwoWithBothOperandsResident) {
+  Kernels k;
+  k.run({0, 0, 0}, gemm, Staging::load_load, 64, 128, 64);
+  EXPECT_EQ(k.spans(OpKind::dma_read), (Spans{at(3, 75.005), at(4, 139.005)}));
+  EXPECT_EQ(k.spans(OpKind::tile_gemm),
+            (Spans{at(140.005, 172.005), at(156.005, 192.005), at(172.005, 204.005), at(188.005, 224.005),
+                   at(204.005, 236.505), at(220.505, 257.005), at(237.005, 269.505), at(253.505, 290.005)}));
+  EXPECT_EQ(k.spans(OpKind::tile_dma_out),
+            (Spans{at(192.005, 282.010), at(224.005, 290.010), at(257.005, 298.010), at(290.005, 306.010)}));
+}
+
+TEST(Composite, EpiloguesRunOnTheVectorUnit) {
+  Kernels k;
+  k.run({0, 0, 0}, [](tl::Context& tl) {
+    auto a = tl.ref(tl::Ptr(kBase), {32, 128}, f16);
+    auto b = tl.ref(tl::Ptr(kBase + 0x10000), {128, 32}, f16);
+    auto c = tl.ref(tl::Ptr(kBase + 0x20000), {32, 32}, f16);
+    tl.composite("gemm", a, b, c,
+                 {.epilogue = {{"mul", 2.0, isa::EpiloguePoint::per_k_step}, {"exp"}, {"add", 1.0}}});
+  });
+  const auto math = k.of(OpKind::tile_math);
+  ASSERT_EQ(math.size(), 4u);  // mul for each of 2 steps, exp and add once
+  // 1024 elements of f32 are 16 vectors of 64 lanes: mul 16 cycles, exp 128, add 16 and the store of 2048 B 4
+  // ns.
+  EXPECT_EQ(math[0].end - math[0].start, 16_ns);
+  // The exp is handed over together with the second mul and waits for it first.
+  EXPECT_EQ(math[2].phase_ps[1], 16'000u + 128'000u);
+  EXPECT_EQ(k.of(OpKind::tile_dma_out).size(), 1u);
+  EXPECT_EQ(k.of(OpKind::tile_dma_out)[0].start, math[3].end);
+}
+
+TEST(Composite, IsTheSameInPiecesAndPacketByPacket) {
+  for (const Staging s : {Staging::ref_ref, Staging::load_ref, Staging::load_load}) {
+    Kernels in_pieces;
+    in_pieces.run({0, 0, 0}, gemm, s, 160, 200, 100);
+    Kernels packet_by_packet({}, {.runs = false});
+    packet_by_packet.run({0, 0, 0}, gemm, s, 160, 200, 100);
+    ASSERT_EQ(in_pieces.log.records.size(), packet_by_packet.log.records.size());
+    for (std::size_t i = 0; i < in_pieces.log.records.size(); ++i)
+      ASSERT_EQ(in_pieces.log.records[i].end, packet_by_packet.log.records[i].end) << i;
+  }
+}
+
+TEST(Composite, RecordCountsFollowTheFormula) {
+  std::mt19937 random(11);
+  const auto pick = [&](int low, int high) { return std::uniform_int_distribution(low, high)(random); };
+  for (int i = 0; i < 60; ++i) {
+    const int m = pick(1, 150), kk = pick(1, 300), n = pick(1, 150);
+    const auto staging = static_cast<Staging>(pick(0, 2));
+    Kernels k;
+    k.run({0, 0, 0}, gemm, staging, m, kk, n);
+    const auto tiles = [](int extent, int tile) {
+      return static_cast<std::size_t>((extent + tile - 1) / tile);
+    };
+    const std::size_t mt = tiles(m, 32), kt = tiles(kk, 64), nt = tiles(n, 32);
+    EXPECT_EQ(k.of(OpKind::tile_gemm).size(), mt * nt * kt);
+    EXPECT_EQ(k.of(OpKind::tile_dma_in).size(), (2 - static_cast<std::size_t>(staging)) * mt * nt * kt);
+    EXPECT_EQ(k.of(OpKind::tile_dma_out).size(), mt * nt);
+    std::uint64_t macs = 0;
+    for (const OpRecord& r : k.of(OpKind::tile_gemm)) macs += r.amount;
+    EXPECT_EQ(macs,
+              static_cast<std::uint64_t>(m) * static_cast<std::uint64_t>(kk) * static_cast<std::uint64_t>(n));
+  }
+}
+
+TEST(Composite, FiveHundredTwelveCubedIs2048Tiles) {
+  Kernels k;
+  k.run({0, 0, 0}, gemm, Staging::ref_ref, 512, 512, 512);
+  EXPECT_EQ(k.of(OpKind::tile_gemm).size(), 2048u);
+}
+
+/// Share of the time from the first tile's start to the last one's end in which the matrix unit computed.
+double utilisation(Staging staging) {
+  Kernels k;
+  const KernelLaunch& launch = k.run({0, 0, 0}, gemm, staging, 512, 512, 512);
+  (void)launch;
+  const auto tiles = k.of(OpKind::tile_gemm);
+  const Time span = tiles.back().end - tiles.front().start;
+  return static_cast<double>(tiles.size()) * 16 / span.ns();
+}
+
+// Both operands from HBM: 8192 B a step, 32 ns; 8 steps and 2048 B of output a tile: 128 ns of GEMM in 264
+// ns.
+TEST(Composite, WithBothOperandsReferencedTheSliceIsTheLimit) {
+  const double limit = 128.0 / 264;
+  EXPECT_GE(utilisation(Staging::ref_ref), 0.98 * limit);
+  EXPECT_LE(utilisation(Staging::ref_ref), limit * 1.0001);
+}
+
+// One operand in the TCM: 4096 B a step, 16 ns; 128 ns of GEMM in 136 ns.
+TEST(Composite, WithOneOperandResidentItNearlyKeepsUp) {
+  const double limit = 128.0 / 136;
+  EXPECT_GE(utilisation(Staging::load_ref), 0.98 * limit);
+  EXPECT_LE(utilisation(Staging::load_ref), limit * 1.0001);
+}
+
+}  // namespace
+}  // namespace kernbench::device

@@ -1,0 +1,245 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "device/pe_world.hpp"
+
+namespace kernbench::device {
+namespace {
+
+using namespace kernbench::dtypes;
+using testing::kBase;
+using testing::Kernels;
+using Spans = std::vector<Kernels::Span>;
+
+constexpr const char* kInOrder = "pe.pe_cpu.issue=in_order";
+
+// Times count from the start of the program. The CPU takes 2 ns to start and 1 ns to dispatch each command.
+// A load of n bytes from the PE's own slice: request 2 ps (port, controller), a burst of 8 ns, n / 256 GB/s,
+// and 3 ps back into the TCM (controller, port, TCM). A store: 3 ps, n / 256 GB/s, a burst of 8 ns,
+// acknowledgement 2 ps. Both 8.005 ns + n / 256 GB/s; of a 32 × 64 tile of f16 (4096 B): 24.005 ns.
+constexpr Time kMove = 24'005_ps;
+
+void copy(tl::Context& tl) {
+  auto x = tl.load(tl::Ptr(kBase), {32, 64}, f16);
+  tl.store(tl::Ptr(kBase + 0x10000), x);
+}
+
+TEST(Pe, LoadThenStore) {
+  Kernels k;
+  const KernelLaunch& launch = k.run({0, 0, 0}, copy);
+  EXPECT_EQ(k.spans(OpKind::dma_read), (Spans{{3_ns, 3_ns + kMove}}));
+  // Dispatched at 4 ns, but its tile is there at 27.005 ns.
+  EXPECT_EQ(k.spans(OpKind::dma_write), (Spans{{3_ns + kMove, 3_ns + 2 * kMove}}));
+  EXPECT_EQ(launch.pe_exec(), 3_ns + 2 * kMove);
+  // From the host and back: 41.117 ns each way (see ControlPath.OnePe).
+  EXPECT_EQ(launch.total(), launch.pe_exec() + 2 * 41'117_ps);
+  EXPECT_EQ(launch.network(), 2 * 41'117_ps);
+}
+
+TEST(Pe, TheStoreIsCausedByItsOperand) {
+  Kernels k;
+  k.run({0, 0, 0}, copy);
+  const OpRecord load = k.of(OpKind::dma_read)[0];
+  const OpRecord store = k.of(OpKind::dma_write)[0];
+  EXPECT_EQ(store.reason, Reason::operand);
+  EXPECT_EQ(store.cause_serial, load.serial);
+  EXPECT_EQ(store.cause_instant, load.end);
+  EXPECT_EQ(load.reason, Reason::issue);
+  EXPECT_EQ(load.cause_serial, k.of(OpKind::program)[0].serial);
+  EXPECT_EQ(load.cause_instant, k.program_start());
+  // request 2 ps, burst 8 ns; the rest is the data's way
+  EXPECT_EQ(load.phase_ps[0], 2u);
+  EXPECT_EQ(load.phase_ps[1], 8000u);
+  EXPECT_EQ(load.amount, 4096u);
+}
+
+void matmul(tl::Context& tl) {
+  auto a = tl.load(tl::Ptr(kBase), {32, 64}, f16);
+  auto b = tl.load(tl::Ptr(kBase + 0x1000), {64, 32}, f16);
+  auto c = tl.dot(a, b, {.out_dtype = f16});
+  tl.store(tl::Ptr(kBase + 0x2000), c);
+}
+
+// dot: fetch 8192 B at 512 GB/s 16 ns, one tile 16 ns, store 2048 B at 512 GB/s 4 ns: 36 ns.
+// store: 8.005 + 2048 / 256 = 16.005 ns.
+TEST(Pe, LoadLoadDotStoreInOrder) {
+  Kernels k({kInOrder});
+  k.run({0, 0, 0}, matmul);
+  const Time a = 3_ns + kMove;      // 27.005
+  const Time b = a + 1_ns + kMove;  // dispatched after a: 52.010
+  const Time c = b + 1_ns + 36_ns;  // 89.010
+  const Time d = c + 1_ns + 16'005_ps;
+  EXPECT_EQ(k.spans(OpKind::dma_read), (Spans{{3_ns, a}, {a + 1_ns, b}}));
+  EXPECT_EQ(k.spans(OpKind::gemm), (Spans{{b + 1_ns, c}}));
+  EXPECT_EQ(k.spans(OpKind::dma_write), (Spans{{c + 1_ns, d}}));
+}
+
+// Running ahead, the second load is dispatched at 4 ns. Its bursts wait for the first one's: 16 bursts of 8
+// ns over 8 channels are through at 3.002 + 16 = 19.002 ns, so its own are from 27.002 on; its data follows
+// the first one's on the wire without a gap: the first leaves at 11.002 … 27.002, the second 27.002 … 43.002,
+// in the TCM 3 ps later.
+TEST(Pe, LoadLoadDotStoreRunningAhead) {
+  Kernels k;
+  k.run({0, 0, 0}, matmul);
+  const Time b = 43'005_ps;
+  EXPECT_EQ(k.spans(OpKind::dma_read), (Spans{{3_ns, 3_ns + kMove}, {4_ns, b}}));
+  EXPECT_EQ(k.spans(OpKind::gemm), (Spans{{b, b + 36_ns}}));
+  EXPECT_EQ(k.spans(OpKind::dma_write), (Spans{{b + 36_ns, b + 36_ns + 16'005_ps}}));
+}
+
+void add_chain(tl::Context& tl) {
+  auto x = tl.load(tl::Ptr(kBase), {128}, f16);
+  auto y = x + x;
+  auto z = tl.exp(y);
+  tl.store(tl::Ptr(kBase + 0x1000), tl.sum(z));
+}
+
+// 128 f16 = 256 B = one vector. load 8.005 + 1 = 9.005 ns. add: fetch 512 B 1 ns (x twice), 1 cycle, store
+// 256 B 0.5 ns. exp: fetch 0.5, 8 cycles, store 0.5. sum: fetch 0.5, 1 + log2(128) = 8 cycles, store 2 B: 3.9
+// → 4 ps.
+TEST(Pe, MathTakesItsClassOfCycles) {
+  Kernels k({kInOrder});
+  k.run({0, 0, 0}, add_chain);
+  const Time x = 3_ns + 9'005_ps;
+  const Time y = x + 1_ns + 2'500_ps;
+  const Time z = y + 1_ns + 9_ns;
+  const Time s = z + 1_ns + 8'504_ps;
+  EXPECT_EQ(k.spans(OpKind::math), (Spans{{x + 1_ns, y}, {y + 1_ns, z}, {z + 1_ns, s}}));
+}
+
+void overlap(tl::Context& tl) {
+  tl::Tile sum;
+  for (int i = 0; i < 4; ++i) {
+    auto x = tl.load(tl::Ptr(kBase + static_cast<std::uint64_t>(i) * 0x1000), {32, 64}, f16);
+    auto y = tl.exp(x);
+    tl.store(tl::Ptr(kBase + 0x100000 + static_cast<std::uint64_t>(i) * 0x1000), y);
+  }
+}
+
+// 2048 f16 are 16 vectors: exp takes fetch 8 ns, 128 cycles, store 8 ns. Loads run ahead: they are issued at
+// 3, 6, 9 and 12 ns and stream back to back at 16 ns each: in the TCM at 27.005, 43.005, 59.005, 75.005. The
+// exps are bound by the vector unit: the first fetches 27.005 … 35.005 and computes to 163.005; the second
+// has fetched by 51.005 and waits.
+TEST(Pe, LoadsOverlapCompute) {
+  Kernels k;
+  k.run({0, 0, 0}, overlap);
+  EXPECT_EQ(k.spans(OpKind::dma_read),
+            (Spans{{3_ns, 27'005_ps}, {6_ns, 43'005_ps}, {9_ns, 59'005_ps}, {12_ns, 75'005_ps}}));
+  const Time first = 163'005_ps;
+  EXPECT_EQ(k.spans(OpKind::math),
+            (Spans{{27'005_ps, first + 8_ns},
+                   {43'005_ps, first + 128_ns + 8_ns},  // computes 163.005 … 291.005
+                   {first, first + 256_ns + 8_ns},      // fetched when the second began to compute
+                   {first + 128_ns, first + 384_ns + 8_ns}}));
+  const auto math = k.of(OpKind::math);
+  EXPECT_EQ(math[0].reason, Reason::operand);
+  EXPECT_EQ(math[2].reason, Reason::engine);
+  EXPECT_EQ(math[2].cause_serial, math[1].serial);
+}
+
+TEST(Pe, OverlappingBytesKeepProgramOrder) {
+  Kernels k;
+  k.run({0, 0, 0}, [](tl::Context& tl) {
+    auto x = tl.full({128}, 1.0, f16);
+    tl.store(tl::Ptr(kBase), x);
+    auto y = tl.load(tl::Ptr(kBase), {128}, f16);        // waits for the store
+    auto z = tl.load(tl::Ptr(kBase + 256), {128}, f16);  // does not overlap, but is behind y in its queue
+    tl.store(tl::Ptr(kBase + 0x1000), y + z);
+  });
+  const auto stores = k.spans(OpKind::dma_write);
+  const auto loads = k.spans(OpKind::dma_read);
+  EXPECT_EQ(loads[0].start, stores[0].end);
+  EXPECT_EQ(k.of(OpKind::dma_read)[0].reason, Reason::operand);
+}
+
+TEST(Pe, FenceHoldsIssueUntilAllHasRetired) {
+  Kernels k;
+  k.run({0, 0, 0}, [](tl::Context& tl) {
+    auto x = tl.load(tl::Ptr(kBase), {32, 64}, f16);
+    tl.fence();
+    auto y = tl.load(tl::Ptr(kBase + 0x1000), {32, 64}, f16);
+    tl.store(tl::Ptr(kBase + 0x2000), x + y);
+  });
+  // The fence is dispatched at 4 ns and holds until 27.005; the next command takes its cycle after that.
+  EXPECT_EQ(k.spans(OpKind::dma_read)[1].start, 3_ns + kMove + 1_ns);
+}
+
+TEST(Pe, AFullQueueStallsIssue) {
+  Kernels k({"pe.pe_cpu.queue_depth=1", "pe.pe_dma.outstanding=1"});
+  k.run({0, 0, 0}, [](tl::Context& tl) {
+    for (int i = 0; i < 3; ++i)
+      tl.load(tl::Ptr(kBase + static_cast<std::uint64_t>(i) * 0x1000), {32, 64}, f16);
+    auto x = tl.full({128}, 0.0, f16);  // held up behind the third load
+    tl.store(tl::Ptr(kBase + 0x10000), x);
+  });
+  // The first load runs, the second waits in the queue, the third waits to be issued until the first has
+  // retired; the command behind it is issued a cycle later.
+  const OpRecord held_up = k.of(OpKind::math)[0];
+  EXPECT_EQ(held_up.start - k.program_start(), 3_ns + kMove + 1_ns);
+  EXPECT_EQ(held_up.reason, Reason::issue);
+  EXPECT_EQ(held_up.cause_serial, k.of(OpKind::dma_read)[0].serial);
+  EXPECT_EQ(held_up.cause_instant, k.of(OpKind::dma_read)[0].end);
+}
+
+TEST(Pe, ScratchHoldsIssueUntilATileIsFreed) {
+  // 1 KiB of scratch holds one tile of 1 KiB; each is read by one store.
+  Kernels k({"pe.pe_tcm.kernel_scratch_mb=0.0009765625"});
+  k.map({0, 0, 0});
+  tl::Context tl({.pe = {0, 0, 0}, .scratch = 1_KiB});
+  run_kernel(
+      [](tl::Context& t) {
+        for (int i = 0; i < 2; ++i) {
+          auto x = t.load(tl::Ptr(kBase + static_cast<std::uint64_t>(i) * 0x1000), {512}, f16);
+          t.store(tl::Ptr(kBase + 0x10000 + static_cast<std::uint64_t>(i) * 0x1000), x);
+        }
+      },
+      tl);
+  KernelLaunch launch(k.processors, 0, 0, {std::make_shared<const isa::Program>(tl.take_program())});
+  k.device.control().submit(launch);
+  k.device.simulation().run();
+  const auto loads = k.of(OpKind::dma_read);
+  const auto stores = k.of(OpKind::dma_write);
+  EXPECT_EQ(loads[1].reason, Reason::scratch);
+  EXPECT_EQ(loads[1].start, stores[0].end);
+  EXPECT_EQ(loads[1].cause_serial, stores[0].serial);
+}
+
+TEST(Pe, ProgramsFollowEachOther) {
+  Kernels k;
+  k.run({0, 0, 0}, copy);
+  k.run({0, 0, 0}, copy);
+  EXPECT_EQ(k.launches[0]->pe_exec(), k.launches[1]->pe_exec());
+  EXPECT_EQ(k.of(OpKind::dma_read).size(), 2u);
+}
+
+TEST(Pe, AllPesOfALaunchStartTogether) {
+  Kernels k;
+  std::vector<PeCoord> pes;
+  for (int cube = 0; cube < 16; ++cube)
+    for (int pe = 0; pe < 8; ++pe) pes.push_back({0, cube, pe});
+  const KernelLaunch& launch = k.run(pes, copy);
+  for (const OpRecord& r : k.of(OpKind::program)) EXPECT_EQ(r.end, k.program_start());
+  EXPECT_EQ(launch.pe_exec(), 3_ns + 2 * kMove);
+  EXPECT_EQ(launch.late_starts(), 0);
+}
+
+TEST(Pe, AnUnmappedAddressNamesPeAddressAndLine) {
+  Kernels k;
+  try {
+    k.run({0, 0, 3}, [](tl::Context& tl) { tl.load(tl::Ptr(0x42), {4}, f16); });
+    FAIL();
+  } catch (const SimulationError& e) {
+    EXPECT_THAT(e.what(),
+                ::testing::AllOf(::testing::HasSubstr("sip0.cube0.pe3"), ::testing::HasSubstr("0x42"),
+                                 ::testing::HasSubstr("pe_test.cpp")));
+  }
+}
+
+TEST(Pe, AQueueWithoutWiringIsRefused) {
+  Kernels k;
+  EXPECT_THROW(k.run({0, 0, 0}, [](tl::Context& tl) { tl.send("E", tl.full({4}, 0.0, f16)); }),
+               SimulationError);
+}
+
+}  // namespace
+}  // namespace kernbench::device
