@@ -27,6 +27,7 @@
 #include "kernbench/dtype.hpp"
 #include "kernbench/math_op.hpp"
 #include "kernbench/shape.hpp"
+#include "kernbench/table.hpp"
 #include "kernbench/units.hpp"
 
 namespace kernbench::isa {
@@ -143,9 +144,9 @@ class Program {
   const std::string& kernel() const { return kernel_; }
   PeCoord pe() const { return pe_; }
 
-  std::span<const Command> commands() const { return commands_; }
+  const Table<Command>& commands() const { return commands_; }
   const Command& command(CommandIndex i) const { return commands_[i]; }
-  std::span<const Value> values() const { return values_; }
+  const Table<Value>& values() const { return values_; }
   const Value& value(ValueId id) const { return values_[id]; }
 
   /// The values a command reads, in the order of its operands: tiles, views, scalars and references. `c` must
@@ -234,13 +235,13 @@ class Program {
 
   std::string kernel_;
   PeCoord pe_;
-  std::vector<Command> commands_;
-  std::vector<Value> values_;
+  Table<Command> commands_;
+  Table<Value> values_;
   std::vector<ValueId> more_reads_;  // of commands that read more than three
   std::vector<Shape> shapes_;
   std::vector<Strides> strides_;
-  std::vector<Place> places_;
-  std::vector<double> scalars_;
+  Table<Place> places_;
+  Table<double> scalars_;
   std::vector<Mask> masks_;
   std::vector<LaneRange> runs_;
   std::vector<std::string> directions_;

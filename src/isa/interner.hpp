@@ -9,11 +9,12 @@ namespace kernbench::isa {
 
 class Interner {
  public:
-  /// The index in `items` of the thing that hashes to `hash` and satisfies `equal`; `make()` is appended if
-  /// there is none. What was found last is tried first: kernels repeat themselves.
-  template <class T, class Equal, class Make>
-  std::uint32_t find_or_add(std::vector<T>& items, std::uint64_t hash, Equal equal, Make make) {
+  /// The index in `items` of the thing that satisfies `equal`, whose hash is `hash_of()`; `make()` is
+  /// appended if there is none. What was found last is tried first: kernels repeat themselves.
+  template <class T, class HashOf, class Equal, class Make>
+  std::uint32_t find_or_add(std::vector<T>& items, HashOf hash_of, Equal equal, Make make) {
     if (last_ < items.size() && equal(items[last_])) return last_;
+    const std::uint64_t hash = hash_of();
     if (2 * (items.size() + 1) > slots_.size()) grow();
     const auto mask = slots_.size() - 1;
     for (auto i = hash & mask;; i = (i + 1) & mask) {

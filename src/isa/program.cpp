@@ -41,8 +41,8 @@ class Hash {
 };
 
 template <class T>
-std::size_t bytes_of(const std::vector<T>& items) {
-  return items.size() * sizeof(T);
+std::size_t bytes_of(const T& items) {
+  return items.size() * sizeof(items[0]);
 }
 
 }  // namespace

@@ -9,16 +9,8 @@ namespace {
 
 std::uint64_t hash_of(std::span<const std::int64_t> words) {
   std::uint64_t hash = words.size();
-  for (const auto word : words) hash = mix(hash, static_cast<std::uint64_t>(word));
-  return hash;
-}
-
-// Copies what has grown beyond its content, unless the copy is large: the unused end of a large block was
-// never touched and so takes no memory.
-template <class T>
-void trim(std::vector<T>& items) {
-  constexpr std::size_t kLarge = 128 << 10;
-  if (items.capacity() * sizeof(T) < kLarge) items.shrink_to_fit();
+  for (const auto word : words) hash = (hash ^ static_cast<std::uint64_t>(word)) * 0x9E37'79B9'7F4A'7C15u;
+  return hash ^ (hash >> 32);
 }
 
 }  // namespace
@@ -30,10 +22,10 @@ ProgramBuilder::ProgramBuilder(std::string kernel, PeCoord pe) {
 
 Program ProgramBuilder::take(std::int64_t peak_granules) {
   program_.peak_granules_ = peak_granules;
-  trim(program_.commands_);
-  trim(program_.values_);
-  trim(program_.places_);
-  trim(program_.scalars_);
+  program_.commands_.trim();
+  program_.values_.trim();
+  program_.places_.trim();
+  program_.scalars_.trim();
   return std::move(program_);
 }
 
@@ -42,12 +34,13 @@ std::uint32_t ProgramBuilder::shape(std::span<const std::int64_t> extents) {
     return static_cast<std::size_t>(s.rank()) == extents.size() &&
            std::equal(s.begin(), s.end(), extents.begin());
   };
-  return shape_ids_.find_or_add(program_.shapes_, hash_of(extents), same, [&] { return Shape(extents); });
+  return shape_ids_.find_or_add(
+      program_.shapes_, [&] { return hash_of(extents); }, same, [&] { return Shape(extents); });
 }
 
 std::uint32_t ProgramBuilder::strides(const Strides& strides) {
   return strides_ids_.find_or_add(
-      program_.strides_, hash_of(strides), [&](const Strides& s) { return s == strides; },
+      program_.strides_, [&] { return hash_of(strides); }, [&](const Strides& s) { return s == strides; },
       [&] { return strides; });
 }
 
@@ -66,7 +59,8 @@ std::uint32_t ProgramBuilder::mask(std::span<const LaneRange> runs) {
     program_.runs_.insert(program_.runs_.end(), runs.begin(), runs.end());
     return Program::Mask{first, static_cast<std::uint32_t>(runs.size()), lanes};
   };
-  return mask_ids_.find_or_add(program_.masks_, hash, same, make);
+  return mask_ids_.find_or_add(
+      program_.masks_, [&] { return hash; }, same, make);
 }
 
 std::uint32_t ProgramBuilder::direction(std::string_view name) {
@@ -90,8 +84,8 @@ std::uint32_t ProgramBuilder::line(const char* file, std::uint32_t line) {
   if (seen.file == file && seen.line == line) return seen.id;
   const Program::Line wanted{this->file(file), line};
   const auto same = [&](Program::Line l) { return l.file == wanted.file && l.line == wanted.line; };
-  const auto id =
-      line_ids_.find_or_add(program_.lines_, mix(wanted.file, line), same, [&] { return wanted; });
+  const auto id = line_ids_.find_or_add(
+      program_.lines_, [&] { return mix(wanted.file, line); }, same, [&] { return wanted; });
   seen = {file, line, id};
   return id;
 }

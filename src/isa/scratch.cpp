@@ -24,7 +24,7 @@ std::int64_t given_back(const Program& program, CommandIndex i, std::span<const 
 ScratchUse measure_scratch(const Program& program, std::int64_t limit_granules) {
   ScratchUse use;
   std::int64_t live = 0;
-  const auto commands = program.commands();
+  const auto& commands = program.commands();
   for (CommandIndex i = 0; i < commands.size(); ++i) {
     const auto& c = commands[i];
     const Value* result = c.result == kNone ? nullptr : &program.value(c.result);
@@ -42,7 +42,7 @@ ScratchUse measure_scratch(const Program& program, std::int64_t limit_granules) 
 
 std::vector<ValueId> live_tiles(const Program& program, CommandIndex at) {
   std::vector<ValueId> live;
-  const auto values = program.values();
+  const auto& values = program.values();
   for (ValueId id = 0; id < values.size(); ++id) {
     const auto& v = values[id];
     if (v.granules > 0 && v.producer <= at && at <= v.last_reader) live.push_back(id);

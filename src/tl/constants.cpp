@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <unordered_set>
 
 #include "kernbench/error.hpp"
 #include "kernbench/half.hpp"
@@ -181,10 +182,11 @@ KnownValues::Answer KnownValues::ask(const isa::Program& program, ValueId id) {
   if (elements_ > kMaxKept) clear();
   // Operands are older than results, so the values that are needed can be computed in ascending order.
   std::vector<ValueId> needed, open{id};
+  std::unordered_set<ValueId> seen;
   while (!open.empty()) {
     const auto next = open.back();
     open.pop_back();
-    if (is_known(next) || std::ranges::find(needed, next) != needed.end()) continue;
+    if (is_known(next) || !seen.insert(next).second) continue;
     needed.push_back(next);
     const auto& v = program.value(next);
     if (v.kind == ValueKind::scalar) continue;

@@ -37,7 +37,11 @@ std::uint32_t Recorder::common_shape(MathOp op, const Typed& typed, At at) {
   auto common = value(typed.ids[0]).shape;
   for (std::size_t i = 1; i < typed.count; ++i) {
     const auto other = value(typed.ids[i]).shape;
-    if (other == common) continue;
+    if (other == common || value(typed.ids[i]).kind == isa::ValueKind::scalar) continue;
+    if (value(typed.ids[0]).kind == isa::ValueKind::scalar && i == 1) {
+      common = other;
+      continue;
+    }
     const auto shape = placed(
         at, "shape",
         [&] {

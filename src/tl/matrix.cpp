@@ -56,7 +56,8 @@ void check_out_dtype(Recorder& r, const Product& p, DType out, std::string_view 
 
 void check_acc(Recorder& r, const Product& p, isa::ValueId acc, DType out, At at) {
   const auto dtype = r.value(acc).dtype;
-  if (r.shape(acc) != Shape{p.m, p.n})
+  const auto& shape = r.shape(acc);
+  if (shape.rank() != 2 || shape[0] != p.m || shape[1] != p.n)
     r.fail(at, {"shape", fmt::format("dot with acc {}", r.describe(acc)),
                 fmt::format("the product is {}", to_string(Shape{p.m, p.n}))});
   if (dtype != out && dtype != p.accumulator)

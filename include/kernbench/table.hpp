@@ -1,0 +1,109 @@
+// A list that only grows at its end, for many millions of small records.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace kernbench {
+
+/// Elements never move once the first block is full, and growing copies nothing after that: memory is taken
+/// block by block as elements come, where a vector would hold up to three times as much while it grows. `T`
+/// is a plain record.
+template <class T>
+class Table {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  static constexpr std::size_t kBlockBits = 10;
+  static constexpr std::size_t kBlock = std::size_t{1} << kBlockBits;
+
+  Table() = default;
+  Table(Table&& other) noexcept { swap(other); }
+  Table& operator=(Table&& other) noexcept {
+    Table(std::move(other)).swap(*this);
+    return *this;
+  }
+  Table(const Table& other) {
+    for (const auto& item : other) push_back(item);
+  }
+  Table& operator=(const Table& other) {
+    Table(other).swap(*this);
+    return *this;
+  }
+
+  std::size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  const T& operator[](std::size_t i) const { return blocks_[i >> kBlockBits][i & (kBlock - 1)]; }
+  T& operator[](std::size_t i) { return blocks_[i >> kBlockBits][i & (kBlock - 1)]; }
+  const T& back() const { return (*this)[size_ - 1]; }
+
+  void push_back(const T& item) {
+    if (size_ == capacity_) [[unlikely]]
+      grow();
+    (*this)[size_++] = item;
+  }
+
+  /// Gives back what a short table took too much.
+  void trim() {
+    if (blocks_.size() == 1 && size_ < capacity_) resize_first(size_);
+  }
+
+  class Iterator {
+   public:
+    using value_type = T;
+    using difference_type = std::ptrdiff_t;
+    using reference = const T&;
+    using pointer = const T*;
+    using iterator_category = std::forward_iterator_tag;
+    Iterator() = default;
+    Iterator(const Table* table, std::size_t i) : table_(table), i_(i) {}
+    const T& operator*() const { return (*table_)[i_]; }
+    const T* operator->() const { return &(*table_)[i_]; }
+    Iterator& operator++() { return ++i_, *this; }
+    Iterator operator++(int) { return {table_, i_++}; }
+    friend bool operator==(const Iterator& a, const Iterator& b) { return a.i_ == b.i_; }
+
+   private:
+    const Table* table_ = nullptr;
+    std::size_t i_ = 0;
+  };
+  Iterator begin() const { return {this, 0}; }
+  Iterator end() const { return {this, size_}; }
+
+  void swap(Table& other) noexcept {
+    blocks_.swap(other.blocks_);
+    std::swap(size_, other.size_);
+    std::swap(capacity_, other.capacity_);
+  }
+
+ private:
+  using Block = std::unique_ptr<T[]>;
+
+  // The first block doubles until it is full, so that short tables stay small.
+  void grow() {
+    if (capacity_ >= kBlock) {
+      blocks_.push_back(std::make_unique_for_overwrite<T[]>(kBlock));
+      capacity_ += kBlock;
+    } else {
+      resize_first(capacity_ == 0 ? 8 : 2 * capacity_);
+    }
+  }
+
+  void resize_first(std::size_t capacity) {
+    auto block = std::make_unique_for_overwrite<T[]>(capacity);
+    for (std::size_t i = 0; i < size_; ++i) block[i] = blocks_[0][i];
+    blocks_.resize(1);
+    blocks_[0] = std::move(block);
+    capacity_ = capacity;
+  }
+
+  std::vector<Block> blocks_;
+  std::size_t size_ = 0;
+  std::size_t capacity_ = 0;
+};
+
+}  // namespace kernbench

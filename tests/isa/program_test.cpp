@@ -1,0 +1,174 @@
+#include "kernbench/program.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <vector>
+
+#include "isa/program_builder.hpp"
+#include "isa/scratch.hpp"
+#include "kernbench/isa.hpp"
+
+namespace kernbench::isa {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::uint32_t vector_of(ProgramBuilder& b, std::int64_t n) { return b.shape(std::array{n}); }
+
+CommandIndex load(ProgramBuilder& b, std::uint32_t granules, ValueId* id = nullptr) {
+  Command c{.kind = CommandKind::dma_read, .address = 0x1000};
+  c.result = b.tile(DType::f16, vector_of(b, 32 * granules), granules);
+  if (id != nullptr) *id = c.result;
+  return b.append(c, {});
+}
+
+TEST(ProgramBuilder, StoresEqualShapesStridesMasksAndLinesOnce) {
+  ProgramBuilder b("k", {});
+  const std::vector<LaneRange> runs{{0, 4}, {6, 8}}, more{{0, 4}};
+  EXPECT_EQ(vector_of(b, 4), vector_of(b, 4));
+  EXPECT_NE(vector_of(b, 4), vector_of(b, 5));
+  EXPECT_NE(b.shape(std::array<std::int64_t, 2>{4, 1}), vector_of(b, 4));
+  EXPECT_EQ(b.strides({1, 2}), b.strides({1, 2}));
+  EXPECT_NE(b.strides({1, 2}), b.strides({2, 1}));
+  EXPECT_EQ(b.mask(runs), b.mask(runs));
+  EXPECT_NE(b.mask(runs), b.mask(more));
+  EXPECT_EQ(b.direction("E"), b.direction("E"));
+  EXPECT_NE(b.direction("E"), b.direction("W"));
+  const std::string one = "f.cpp", two = "f.cpp";  // equal text at two places
+  EXPECT_EQ(b.line(one.c_str(), 3), b.line(two.c_str(), 3));
+  EXPECT_NE(b.line(one.c_str(), 3), b.line(one.c_str(), 4));
+}
+
+TEST(ProgramBuilder, KeepsThousandsOfDistinctShapesApart) {
+  ProgramBuilder b("k", {});
+  for (std::int64_t n = 0; n < 5000; ++n) ASSERT_EQ(vector_of(b, n), static_cast<std::uint32_t>(n));
+  for (std::int64_t n = 0; n < 5000; ++n) ASSERT_EQ(vector_of(b, n), static_cast<std::uint32_t>(n));
+}
+
+TEST(ProgramBuilder, GivesEqualNumbersOneValue) {
+  ProgramBuilder b("k", {});
+  EXPECT_EQ(b.scalar(DType::f16, 0.5), b.scalar(DType::f16, 0.5));
+  EXPECT_NE(b.scalar(DType::f16, 0.5), b.scalar(DType::f32, 0.5));
+  EXPECT_NE(b.scalar(DType::f32, 0.0), b.scalar(DType::f32, -0.0));
+  EXPECT_EQ(b.program().scalar(b.scalar(DType::f32, -7)), -7);
+}
+
+TEST(Program, ListsReadsBeyondThreeToo) {
+  ProgramBuilder b("k", {});
+  std::vector<ValueId> ids(7);
+  for (auto& id : ids) load(b, 1, &id);
+  const auto all = b.append({.kind = CommandKind::composite}, ids);
+  const auto two = b.append({.kind = CommandKind::math}, std::span(ids).first(2));
+  EXPECT_THAT(b.program().reads(b.program().command(all)), ::testing::ElementsAreArray(ids));
+  EXPECT_THAT(b.program().reads(b.program().command(two)), ElementsAre(ids[0], ids[1]));
+  EXPECT_EQ(b.program().value(ids[1]).last_reader, two);
+  EXPECT_EQ(b.program().value(ids[6]).last_reader, all);
+}
+
+TEST(Program, TakesAtMostSeventyBytesPerCommandAndResult) {
+  ProgramBuilder b("k", {});
+  for (int i = 0; i < 10'000; ++i) load(b, 1);
+  const auto program = b.take(1);
+  EXPECT_LE(program.memory_bytes(), 70u * 10'000);  // 40 + 28 and a few tables
+}
+
+TEST(Program, FingerprintTellsProgramsApart) {
+  const auto fingerprint = [](PeCoord pe, std::uint64_t address, std::int64_t stride, double number) {
+    ProgramBuilder b("k", pe);
+    Command c{.kind = CommandKind::dma_read, .line = b.line("k.cpp", 1), .address = address};
+    c.strides = b.strides({stride});
+    const auto other = b.scalar(DType::f16, number);
+    c.result = b.tile(DType::f16, vector_of(b, 8), 1);
+    b.append(c, std::array{other});
+    return b.take(1).fingerprint();
+  };
+  const auto first = fingerprint({0, 0, 0}, 16, 2, 0.5);
+  EXPECT_EQ(fingerprint({0, 0, 0}, 16, 2, 0.5), first);
+  EXPECT_NE(fingerprint({0, 0, 1}, 16, 2, 0.5), first);
+  EXPECT_NE(fingerprint({0, 0, 0}, 32, 2, 0.5), first);
+  EXPECT_NE(fingerprint({0, 0, 0}, 16, 3, 0.5), first);
+  EXPECT_NE(fingerprint({0, 0, 0}, 16, 2, 0.25), first);
+}
+
+TEST(RowMajor, StridesMultiplyFromTheBack) {
+  const auto s = row_major({2, 3, 4});
+  EXPECT_THAT(std::vector(s.begin(), s.begin() + 4), ElementsAre(12, 4, 1, 0));
+}
+
+TEST(ScratchUse, StopsAtTheFirstCommandAboveTheLimit) {
+  ProgramBuilder b("k", {});
+  ValueId x = 0, y = 0;
+  load(b, 5, &x);
+  load(b, 3);
+  const auto third = load(b, 4, &y);
+  b.append({.kind = CommandKind::dma_write}, std::array{x});
+  b.append({.kind = CommandKind::dma_write}, std::array{y});
+  // at the commands: 5, 5 + 3, 5 + 4, 5 + 4, 4
+  EXPECT_EQ(measure_scratch(b.program(), 9).peak_granules, 9);
+  EXPECT_FALSE(measure_scratch(b.program(), 9).first_above_limit);
+  EXPECT_EQ(measure_scratch(b.program(), 8).first_above_limit, third);
+  EXPECT_THAT(live_tiles(b.program(), third), ElementsAre(x, y));
+}
+
+TEST(ScratchUse, OfRandomProgramsIsWhatASlowCountGives) {
+  unsigned seed = 1;
+  const auto pick = [&](unsigned n) {
+    seed = seed * 1664525 + 1013904223;
+    return (seed >> 8) % n;
+  };
+  for (int round = 0; round < 200; ++round) {
+    ProgramBuilder b("k", {});
+    std::vector<ValueId> tiles;
+    for (int i = 0; i < 30; ++i) {
+      std::vector<ValueId> reads;
+      for (unsigned n = pick(4); n > 0 && !tiles.empty(); --n)
+        reads.push_back(tiles[pick(static_cast<unsigned>(tiles.size()))]);
+      Command c{.kind = CommandKind::math};
+      c.result = b.tile(DType::i8, vector_of(b, 4), 1 + pick(9));
+      tiles.push_back(c.result);
+      b.append(c, reads);
+    }
+    std::int64_t most = 0;
+    for (CommandIndex i = 0; i < 30; ++i) {
+      const auto live = live_tiles(b.program(), i);
+      most = std::max(
+          most, std::accumulate(live.begin(), live.end(), std::int64_t{0},
+                                [&](auto sum, ValueId id) { return sum + b.program().value(id).granules; }));
+    }
+    ASSERT_EQ(measure_scratch(b.program(), 1'000'000).peak_granules, most);
+  }
+}
+
+TEST(Listing, NumbersCommandsAndShowsTheirLines) {
+  ProgramBuilder b("copy", {0, 1, 2});
+  Command c{.kind = CommandKind::dma_read, .line = b.line("/src/copy.cpp", 7), .address = 0x1000};
+  c.result = b.tile(DType::f16, vector_of(b, 8), 1);
+  b.append(c, {});
+  b.append({.kind = CommandKind::dma_write, .line = b.line("/src/copy.cpp", 8), .address = 0x2000},
+           std::array{c.result});
+  const auto text = listing(b.program());
+  EXPECT_THAT(text, HasSubstr("copy on sip0.cube1.pe2\n"));
+  EXPECT_THAT(text, HasSubstr("#0    %0:f16[8] = dma_read 0x1000"));
+  EXPECT_THAT(text, HasSubstr("copy.cpp:7\n#1    dma_write 0x2000 %0:f16[8]"));
+  EXPECT_THAT(text, Not(HasSubstr("/src/")));
+}
+
+TEST(Commands, CompareByWhatTheySay) {
+  const DmaRead read{
+      .address = 1, .result = {.id = 3, .dtype = DType::f16, .shape = {4}}, .strides = {}, .lanes = {}};
+  auto other = read;
+  EXPECT_EQ(AnyCommand(read), AnyCommand(other));
+  other.strides = {2};
+  EXPECT_NE(AnyCommand(read), AnyCommand(other));
+  other = read;
+  other.lanes = std::vector<LaneRange>{};  // no lanes at all, as against all of them
+  EXPECT_NE(AnyCommand(read), AnyCommand(other));
+  EXPECT_NE(AnyCommand(read), AnyCommand(Fence{}));
+  EXPECT_EQ(::testing::PrintToString(AnyCommand(read)), "%3:f16[4] = dma_read 0x1");
+}
+
+}  // namespace
+}  // namespace kernbench::isa

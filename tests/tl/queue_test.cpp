@@ -1,0 +1,84 @@
+#include "tl/recording.hpp"
+
+namespace kernbench::tl {
+namespace {
+
+using address::MemorySpace;
+using namespace matchers;
+
+TEST(Queues, SendAndReceiveByDirection) {
+  EXPECT_THAT(recorded([](Context& tl) {
+                const auto x = tl.recv("child_left", {8}, f16);
+                tl.send("parent", x);
+              }),
+              ElementsAre("%0:f16[8] = recv child_left", "send parent %0:f16[8]"));
+}
+
+TEST(Queues, AReceiveToAnAddressTakesNoScratch) {
+  Context tl;
+  run_kernel(
+      [](Context& c) {
+        c.store(kB, c.recv("W", {8}, f16, {.dst_addr = kA, .dst_space = MemorySpace::Sram}));
+      },
+      tl);
+  EXPECT_EQ(to_string(tl.commands()[0]), "%0:f16[8] = recv W to sram 0x1000");
+  const auto& command = tl.program().command(0);
+  EXPECT_EQ(command.address, 0x1000u);
+  EXPECT_EQ(tl.program().destination_space(command), MemorySpace::Sram);
+  EXPECT_EQ(tl.program().value(0).kind, isa::ValueKind::placed);
+  EXPECT_EQ(tl.program().value(0).granules, 0u);
+  EXPECT_EQ(tl.program().address(0), 0x1000u);
+}
+
+TEST(Queues, AnAsyncReceiveIsHadFromWait) {
+  EXPECT_THAT(recorded([](Context& tl) {
+                const auto pending = tl.recv_async("W", {8}, f16);
+                tl.fence();
+                tl.store(kA, tl.wait(pending));
+              }),
+              ElementsAre("%0:f16[8] = recv W", "fence", "wait #0", "dma_write 0x1000 %0:f16[8]"));
+}
+
+TEST(Queues, RecvAnyNamesNoDirection) {
+  Context tl({.queues = {{{.direction = "E"}, {.direction = "W", .in_slot = true}}}});
+  run_kernel([](Context& c) { c.recv_any({8}, f16); }, tl);
+  EXPECT_THAT(tl.commands(), ElementsAre(RecvFrom("")));
+  EXPECT_EQ(to_string(tl.commands()[0]), "%0:f16[8] = recv any");
+  EXPECT_EQ(tl.program().value(0).granules, 1u);  // it may come from E, whose tiles go to scratch
+}
+
+TEST(Queues, TilesThatStayInTheirSlotTakeNoScratch) {
+  Context tl({.queues = {{{.direction = "W", .slot_size = Bytes(4096), .in_slot = true}}}});
+  run_kernel(
+      [](Context& c) {
+        c.recv("W", {8}, f16);
+        c.recv_any({8}, f16);
+      },
+      tl);
+  EXPECT_EQ(tl.program().value(0).granules, 0u);
+  EXPECT_EQ(tl.program().value(1).granules, 0u);
+}
+
+// A helper that itself sends and receives is an ordinary function.
+Tile exchange(Context& tl, const Tile& mine) {
+  tl.send("E", mine);
+  return tl.recv("W", mine.shape(), mine.dtype());
+}
+
+TEST(Queues, HelpersAreOrdinaryFunctions) {
+  EXPECT_THAT(recorded([](Context& tl) {
+                auto sum = tl.load(kA, {8}, f16);
+                auto passing = sum;
+                for ([[maybe_unused]] const int round : tl.static_range(2)) {
+                  passing = exchange(tl, passing);
+                  sum += passing;
+                }
+                tl.store(kA, sum);
+              }),
+              ElementsAre("%0:f16[8] = dma_read 0x1000", "send E %0:f16[8]", "%1:f16[8] = recv W",
+                          "%2:f16[8] = add %0:f16[8], %1:f16[8]", "send E %1:f16[8]", "%3:f16[8] = recv W",
+                          "%4:f16[8] = add %2:f16[8], %3:f16[8]", "dma_write 0x1000 %4:f16[8]"));
+}
+
+}  // namespace
+}  // namespace kernbench::tl
