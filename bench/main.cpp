@@ -32,6 +32,8 @@ int main(int argc, char** argv) {
   add("pipeline/bare", cases::pipeline_bare);
   add("ring/kernbench", cases::ring);
   add("ring/bare", cases::ring_bare);
+  add("recording/kernbench", cases::recording);
+  add("recording/hold", cases::hold);
   add("gemm/kernbench", cases::gemm);
   add("gemm/openblas", cases::gemm_openblas);
   benchmark::Initialize(&argc, argv);

@@ -41,6 +41,9 @@ Result hold_bare();
 Result pipeline_bare();
 Result ring_bare();
 
+// Recording: kernels into programs. The unit is a command.
+Result recording();
+
 // Replay: a matrix product, and the BLAS it is measured by. The unit is a multiply-add.
 Result gemm();
 Result gemm_openblas();

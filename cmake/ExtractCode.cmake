@@ -1,0 +1,18 @@
+# Collects the C++ blocks of a Markdown file, so that a test can compile them. Run as a script:
+#   cmake -DIN=guide.md -DOUT=guide.inc -P ExtractCode.cmake
+cmake_minimum_required(VERSION 3.25)
+set(fence "```cpp\n")
+string(LENGTH "${fence}" fence_length)
+file(READ ${IN} rest)
+set(code "")
+string(FIND "${rest}" "${fence}" begin)
+while(NOT begin EQUAL -1)
+  math(EXPR begin "${begin} + ${fence_length}")
+  string(SUBSTRING "${rest}" ${begin} -1 rest)
+  string(FIND "${rest}" "```" end)
+  string(SUBSTRING "${rest}" 0 ${end} block)
+  string(APPEND code "${block}\n")
+  string(SUBSTRING "${rest}" ${end} -1 rest)
+  string(FIND "${rest}" "${fence}" begin)
+endwhile()
+file(WRITE ${OUT} "${code}")
