@@ -228,6 +228,8 @@ void Fabric::serve(Packet& packet, Domain& here) {
   l.deepest_wait = std::max(l.deepest_wait, start - head_arrival);
   l.bytes += size(packet);
   ++here.counters.packet_hops;
+  if (watcher_) [[unlikely]]
+    watcher_->on_link(message, packet.index, i, start);
 
   packet.hop = static_cast<std::int32_t>(i + 1);
   packet.tail = end + hop.forward;

@@ -38,6 +38,14 @@ struct FabricCounters {
   FabricCounters& operator+=(const FabricCounters& other);
 };
 
+/// Sees every packet that takes a link on its own. A listener for studies of a few messages: it is called in
+/// the link's partition, and does not see messages that move in one piece.
+class FabricWatcher {
+ public:
+  virtual ~FabricWatcher() = default;
+  virtual void on_link(const Message& message, std::int64_t packet, std::size_t hop, Time start) = 0;
+};
+
 class Fabric {
  public:
   Fabric(sim::Simulation& simulation, const topology::Graph& graph, Bytes packet_bytes,
@@ -66,6 +74,9 @@ class Fabric {
   Time occupy(topology::LinkId link, Time duration, sim::Partition& here);
   /// Of a link that messages enter by: in turn with their packets. Fires `done` at the end.
   void take_turn(const Route& first_of, Time duration, sim::Event& done);
+
+  /// Null: nobody watches. The watcher must outlive the runs it watches.
+  void watch(FabricWatcher* watcher) { watcher_ = watcher; }
 
   LinkUse use(topology::LinkId link) const;
   FabricCounters counters() const;
@@ -140,6 +151,7 @@ class Fabric {
   const topology::Graph& graph_;
   const Bytes packet_;
   const FabricOptions options_;
+  FabricWatcher* watcher_ = nullptr;
   std::vector<LinkState> links_;
   std::vector<std::unique_ptr<Domain>> domains_;
 };

@@ -1,0 +1,145 @@
+#include "device/probe_formula.hpp"
+
+#include <algorithm>
+
+namespace kernbench::device {
+namespace {
+
+using topology::Graph;
+using topology::Link;
+using topology::LinkId;
+using topology::Machine;
+using topology::Node;
+using topology::NodeId;
+using topology::NodeKind;
+
+bool is_cpu(NodeKind kind) { return kind == NodeKind::io_cpu || kind == NodeKind::m_cpu; }
+
+/// One way through the graph, walked link by link.
+struct Way {
+  Time wire, overhead;
+  Time service;  // of a control CPU at the end
+  Bandwidth slowest;
+  std::vector<ProbeHop> hops;
+  Time total() const { return wire + overhead + service; }
+};
+
+Way walk(const Graph& graph, NodeId from, NodeId to, ProbeLeg leg, Time start) {
+  Way way;
+  way.hops.push_back({from, leg, start});
+  bool first = true;
+  for (const LinkId id : graph.route(from, to)) {
+    const Link link = graph.link(id);
+    const Node node = graph.node(link.to);
+    way.wire += link.wire;
+    (is_cpu(node.kind) ? way.service : way.overhead) += node.overhead;
+    if (first || link.bandwidth < way.slowest) way.slowest = link.bandwidth;
+    first = false;
+    way.hops.push_back({link.to, leg, start + way.wire + way.overhead});
+  }
+  return way;
+}
+
+/// A burst's time on its pseudo-channel: burst_bytes / (hbm_to_router_bw_gbs / num_pcs).
+Time burst_time(const ParamSet& hbm) {
+  const double channel_gbs = hbm.number("hbm_to_router_bw_gbs") / static_cast<double>(hbm.integer("num_pcs"));
+  return Bandwidth::from_gbs(channel_gbs).time_for(hbm.bytes("burst_bytes"));
+}
+
+/// What the memory adds at least: HBM one burst; in rows mode the first burst of a read opens a row, and the
+/// last one of a write may hit an open one.
+Time memory_time(const Machine& machine, NodeKind kind, Direction op) {
+  if (kind != NodeKind::hbm_ctrl) return {};
+  const ParamSet& hbm = machine.at("cube.hbm");
+  const Time burst = hbm.time("access_ns") + burst_time(hbm);
+  if (hbm.text("model") != "rows") return burst;
+  return burst + hbm.time(op == Direction::read ? "row_closed_ns" : "row_hit_ns");
+}
+
+/// Whether the slice's channels never hold up an access, so that only its first (read) or last (write) burst
+/// shows. A group is one burst of every channel. No packet may straddle two groups, the fabric must not bring
+/// or fetch a group faster than the channels serve it, and a write must not end with a short packet or burst
+/// that comes before its channel is free.
+bool channels_keep_up(const Machine& machine, const ProbeCase& what, Bandwidth slowest) {
+  const ParamSet& hbm = machine.at("cube.hbm");
+  if (hbm.text("model") != "plain") return false;
+  const std::int64_t burst = hbm.bytes("burst_bytes").count();
+  const std::int64_t group = burst * hbm.integer("num_pcs");
+  const std::int64_t packet = machine.at("fabric").bytes("packet_bytes").count();
+  const std::int64_t bytes = what.bytes.count();
+  if (what.offset % burst != 0 || group % packet != 0) return false;
+  if (bytes <= group) return true;
+  const Time group_time = slowest.time_for(Bytes(group));
+  const Time at_least = slowest.is_whole_time(Bytes(group)) ? group_time : group_time - Time::from_ps(1);
+  if (at_least < burst_time(hbm)) return false;
+  return *what.op == Direction::read || (bytes % packet == 0 && bytes % burst == 0);
+}
+
+void append(std::vector<ProbeHop>& hops, const Way& way) {
+  hops.insert(hops.end(), way.hops.begin(), way.hops.end());
+}
+
+ProbeFormula message_formula(const Graph& graph, const ProbeCase& what) {
+  const Way way = walk(graph, what.from, what.to, ProbeLeg::data, Time());
+  return {.parts = {.wire = way.wire,
+                    .overhead = way.overhead + way.service,
+                    .serialization = way.slowest.time_for(what.bytes),
+                    .memory = {},
+                    .ack = {}},
+          .hops = way.hops,
+          .bottleneck = way.slowest};
+}
+
+/// Request there, memory, data back.
+ProbeFormula read_formula(const Graph& graph, const ProbeCase& what, Time issue, Time memory) {
+  const Way there = walk(graph, what.from, what.to, ProbeLeg::request, issue);
+  const Way back = walk(graph, what.to, what.from, ProbeLeg::data, issue + there.total() + memory);
+  ProbeFormula formula{.parts = {.wire = there.wire + back.wire,
+                                 .overhead = issue + there.overhead + back.overhead + back.service,
+                                 .serialization = back.slowest.time_for(what.bytes),
+                                 .memory = memory,
+                                 .ack = {}},
+                       .hops = there.hops,
+                       .bottleneck = back.slowest};
+  append(formula.hops, back);
+  return formula;
+}
+
+/// Data there, memory, acknowledgement back.
+ProbeFormula write_formula(const Graph& graph, const ProbeCase& what, Time issue, Time memory) {
+  const Way there = walk(graph, what.from, what.to, ProbeLeg::data, issue);
+  const Time serialization = there.slowest.time_for(what.bytes);
+  const Way back =
+      walk(graph, what.to, what.from, ProbeLeg::ack, issue + there.total() + serialization + memory);
+  ProbeFormula formula{.parts = {.wire = there.wire,
+                                 .overhead = issue + there.overhead,
+                                 .serialization = serialization,
+                                 .memory = memory,
+                                 .ack = back.total()},
+                       .hops = there.hops,
+                       .bottleneck = there.slowest};
+  append(formula.hops, back);
+  return formula;
+}
+
+}  // namespace
+
+bool is_memory(NodeKind kind) {
+  return kind == NodeKind::hbm_ctrl || kind == NodeKind::sram || kind == NodeKind::pe_tcm;
+}
+
+ProbeFormula probe_formula(const Machine& machine, const Graph& graph, const ProbeCase& what) {
+  if (!what.op) return message_formula(graph, what);
+  const bool by_dma = graph.node(what.from).kind == NodeKind::pe_dma;
+  const Time issue =
+      by_dma ? machine.at("pe.pe_dma").time("overhead_ns") + machine.at("pe.pe_mmu").time("overhead_ns")
+             : Time();
+  const NodeKind kind = graph.node(what.to).kind;
+  const Time memory = memory_time(machine, kind, *what.op);
+  ProbeFormula formula = *what.op == Direction::read ? read_formula(graph, what, issue, memory)
+                                                     : write_formula(graph, what, issue, memory);
+  formula.exact = kind != NodeKind::hbm_ctrl || channels_keep_up(machine, what, formula.bottleneck);
+  return formula;
+}
+
+}  // namespace kernbench::device
