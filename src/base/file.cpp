@@ -97,6 +97,19 @@ void write_file(const std::string& path, std::string_view content) {
   refuse_write(path, error);
 }
 
+void check_writable(const std::string& path) {
+  const std::string target = final_target(path);
+  struct stat existing {};
+  const bool exists = ::stat(target.c_str(), &existing) == 0;
+  if (exists && S_ISDIR(existing.st_mode)) refuse_write(path, EISDIR);
+  if (exists && ::access(target.c_str(), W_OK) != 0) refuse_write(path, errno);
+  if (exists && !S_ISREG(existing.st_mode)) return;
+  const std::string beside = fmt::format("{}.{}.part", target, ::getpid());
+  const int error = write_new(beside, "", O_CREAT | O_TRUNC, 0666);
+  ::unlink(beside.c_str());
+  if (error != 0) refuse_write(path, error);
+}
+
 void write_stdout(std::string_view content) {
   std::fflush(stdout);  // what others wrote comes first
   const int error = write_all(STDOUT_FILENO, content);

@@ -15,6 +15,10 @@ std::string read_text_file(const std::string& path);
 /// nothing.
 void write_file(const std::string& path, std::string_view content);
 
+/// Throws what `write_file` would throw for a place that cannot be written, before the work that leads there.
+/// Changes nothing.
+void check_writable(const std::string& path);
+
 /// Thrown by `write_stdout` when the reader of a pipe has gone: nothing is wrong, there is nothing to say.
 struct ReaderGone {};
 

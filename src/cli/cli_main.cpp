@@ -27,6 +27,7 @@ constexpr const char* kExamples =
     "  kernbench topology show small --set sip.cube_mesh.w=4\n"
     "  kernbench topology check my_machine.yaml\n"
     "  kernbench describe hbm                               what the machine file may say about HBM\n"
+    "  kernbench probe latency sip0.cube0.pe0 sip1.cube5.hbm_ctrl.pe2\n"
     "Exit codes: 0 success, 1 a check or the simulated program failed, 2 bad usage or input, 3 a defect of "
     "ours";
 
@@ -59,6 +60,7 @@ int run(int argc, char** argv, topology::Registry& registry) {
   cli::add_topology_command(app, session);
   cli::add_list_command(app, session);
   cli::add_describe_command(app, session);
+  cli::add_probe_command(app, session);
   cli::add_version_command(app, session);
   for (CLI::App* command : app.get_subcommands({})) command->group("Commands");
   app.footer(kExamples);  // last, or every command would inherit it

@@ -24,15 +24,20 @@ struct Session {
 void add_topology_command(CLI::App& app, Session& session);
 void add_list_command(CLI::App& app, Session& session);
 void add_describe_command(CLI::App& app, Session& session);
+void add_probe_command(CLI::App& app, Session& session);
 void add_version_command(CLI::App& app, Session& session);
 
-/// The machine a command works on: `[F] [--set KEY=VALUE …]`.
+/// The machine a command works on: `[F] [--set KEY=VALUE …]`, or `[--topology F] [--set KEY=VALUE …]`.
 struct MachineChoice {
   std::string file = "default";
   std::vector<std::string> overrides;
 
   void declare(CLI::App& command);
+  void declare_option(CLI::App& command);
   topology::Machine load(const topology::Registry& registry) const;
+
+ private:
+  void declare_as(CLI::App& command, const char* name);
 };
 
 }  // namespace kernbench::cli

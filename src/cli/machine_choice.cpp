@@ -5,10 +5,14 @@
 
 namespace kernbench::cli {
 
-void MachineChoice::declare(CLI::App& command) {
+void MachineChoice::declare(CLI::App& command) { declare_as(command, "machine"); }
+
+void MachineChoice::declare_option(CLI::App& command) { declare_as(command, "--topology"); }
+
+void MachineChoice::declare_as(CLI::App& command, const char* name) {
   std::vector<std::string> names;
   for (const auto& shipped : topology::shipped_machines()) names.push_back(shipped.name);
-  command.add_option("machine", file, "A machine file, or a shipped machine: " + join(names))
+  command.add_option(name, file, "A machine file, or a shipped machine: " + join(names))
       ->type_name("F")
       ->capture_default_str();
   command

@@ -1,0 +1,180 @@
+// `kernbench probe` from outside.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "cli/run_program.hpp"
+
+namespace kernbench {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using ::testing::Each;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+Outcome probe(std::vector<std::string> words) {
+  words.insert(words.begin(), {KERNBENCH_BINARY, "probe"});
+  return run_program(words, {});
+}
+
+json probe_json(std::vector<std::string> words) {
+  words.emplace_back("--json");
+  const Outcome outcome = probe(std::move(words));
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  return json::parse(outcome.out);
+}
+
+std::int64_t ps(const json& ns) { return std::llround(ns.get<double>() * 1e3); }
+
+void expect_parts_add_up(const json& result) {
+  std::int64_t sum = 0;
+  for (const auto& part : result["parts"]) sum += ps(part);
+  EXPECT_EQ(sum, ps(result["total_ns"])) << result.dump();
+}
+
+TEST(ProbeCommand, BareRunsTheCatalogueAndEndsWithItsVerdicts) {
+  const Outcome outcome = probe({});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.err, IsEmpty());
+  // 2 ps + 8 ns + 32 KiB at 256 GB/s + 2 ps; 32768 B / 136.004 ns
+  EXPECT_THAT(outcome.out, HasSubstr("136.004       240.93       256.00    94.1 %   = 136.004"));
+  EXPECT_THAT(outcome.out, HasSubstr("PE to another SIP"));
+  EXPECT_THAT(outcome.out, HasSubstr("PASS  formula = simulation"));
+  EXPECT_THAT(outcome.out, Not(HasSubstr("FAIL")));
+}
+
+TEST(ProbeCommand, TheCatalogueForPrograms) {
+  const json catalogue = probe_json({"--topology", "small"});
+  EXPECT_EQ(catalogue["ok"], true);
+  EXPECT_EQ(catalogue["cases"].size(), 14u);  // seven distances, written and read
+  for (const json& c : catalogue["cases"]) {
+    expect_parts_add_up(c);
+    EXPECT_EQ(c["bytes"], 32768);
+    EXPECT_EQ(c["formula_ns"], c["total_ns"]);
+    EXPECT_FALSE(c["hops"].empty());
+  }
+  EXPECT_EQ(catalogue["saturation"][0]["points"].size(), 5u);
+  EXPECT_EQ(catalogue["saturation"][0]["points"][4]["bytes"], 1 << 20);
+  for (const json& i : catalogue["invariants"]) EXPECT_EQ(i["pass"], true);
+}
+
+TEST(ProbeCommand, RowsModePassesWithLowerBounds) {
+  const json catalogue = probe_json({"--topology", "realistic"});
+  for (const json& c : catalogue["cases"]) {
+    EXPECT_EQ(c["formula_is"], "lower bound");
+    EXPECT_GE(ps(c["total_ns"]), ps(c["formula_ns"]));
+    expect_parts_add_up(c);
+  }
+}
+
+TEST(ProbeCommand, LatencyOfAReadHasTheKeysOfTheManual) {
+  const json r = probe_json({"latency", "sip0.cube0.pe0", "sip0.cube0.hbm_ctrl.pe0", "--bytes", "256"});
+  EXPECT_EQ(r["from"], "sip0.cube0.pe0.pe_dma");
+  EXPECT_EQ(r["to"], "sip0.cube0.hbm_ctrl.pe0");
+  EXPECT_EQ(r["op"], "read");
+  EXPECT_EQ(r["bytes"], 256);
+  EXPECT_EQ(r["total_ns"], 9.004);  // wires 2 × 2 ps, one burst 8 ns, 256 B at 256 GB/s 1 ns
+  EXPECT_EQ(r["parts"], (json{{"wire_ns", 0.004},
+                              {"overhead_ns", 0.0},
+                              {"serialization_ns", 1.0},
+                              {"memory_ns", 8.0},
+                              {"ack_ns", 0.0}}));
+  EXPECT_EQ(r["hops"].size(), 6u);
+  EXPECT_EQ(r["hops"][5]["node"], "sip0.cube0.pe0.pe_dma");
+  EXPECT_EQ(r["hops"][5]["at_ns"], 8.004);
+}
+
+TEST(ProbeCommand, OtherNodesAreSentMessages) {
+  const json r = probe_json({"latency", "host", "sip0.cube0.m_cpu"});
+  EXPECT_EQ(r["op"], "message");
+  EXPECT_EQ(r["bytes"], 0);
+  expect_parts_add_up(r);
+  // Switch 5, endpoint 5, two UCIe ports 16, M CPU 5.
+  EXPECT_EQ(r["parts"]["overhead_ns"], 31.0);
+}
+
+TEST(ProbeCommand, BandwidthTakesSizesWithUnitsAndWrites) {
+  const json r = probe_json(
+      {"bandwidth", "sip0.cube0.pe0", "sip0.cube1.hbm_ctrl.pe0", "--bytes", "32KiB", "--op", "write"});
+  EXPECT_EQ(r["bytes"], 32768);
+  EXPECT_EQ(r["parts"]["serialization_ns"], 256.0);
+  EXPECT_EQ(r["parts"]["ack_ns"], 16.203);
+  expect_parts_add_up(r);
+}
+
+TEST(ProbeCommand, UnalignedIsPrintedAsALowerBound) {
+  const Outcome outcome =
+      probe({"bandwidth", "sip0.cube0.pe0", "sip0.cube0.hbm_ctrl.pe0", "--offset", "100"});
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_THAT(outcome.out, HasSubstr("a lower bound"));
+}
+
+TEST(ProbeCommand, TheMachineCanBeChosenAndChanged) {
+  const json r = probe_json({"latency", "sip0.cube0.pe0", "sip0.cube0.hbm_ctrl.pe0", "--topology", "small",
+                             "--set", "cube.hbm.access_ns=30"});
+  EXPECT_EQ(r["parts"]["memory_ns"], 38.0);
+}
+
+TEST(ProbeCommand, MatrixDrawsAHeatMapOfAllPairs) {
+  const fs::path file = fs::path(::testing::TempDir()) / "kernbench_heat.svg";
+  const json m =
+      probe_json({"matrix", "--topology", "small", "--from", "pe", "--to", "hbm", "-o", file.string()});
+  EXPECT_EQ(m["from"].size(), 32u);
+  EXPECT_EQ(m["values"].size(), 32u);
+  EXPECT_EQ(m["values"][0][0], 8.254);  // 64 B of its own slice: 4 ps, a burst, 0.25 ns
+  std::stringstream svg;
+  svg << std::ifstream(file).rdbuf();
+  EXPECT_THAT(svg.str(), StartsWith("<svg "));
+  EXPECT_THAT(svg.str(), HasSubstr("sip0.cube3.pe7.pe_dma → sip0.cube0.hbm_ctrl.pe2"));
+  fs::remove(file);
+}
+
+TEST(ProbeCommand, LargeMatricesTakeOnePartPerCube) {
+  const json m = probe_json({"matrix"});
+  EXPECT_EQ(m["from"].size(), 32u);
+  EXPECT_THAT(m["remark"], HasSubstr("One PE per cube"));
+  const json one = probe_json({"matrix", "--within", "sip1.cube3", "--metric", "bandwidth"});
+  EXPECT_EQ(one["from"].size(), 8u);
+  EXPECT_EQ(one["to"][7], "sip1.cube3.hbm_ctrl.pe7");
+  EXPECT_EQ(one["metric"], "effective_gbs");
+  // A PE is not sent messages by itself.
+  EXPECT_TRUE(probe_json({"matrix", "--to", "pe", "--within", "sip0.cube0"})["values"][3][3].is_null());
+}
+
+TEST(ProbeCommand, BadInputIsExitCodeTwoBeforeAnySimulation) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
+      {{"latency", "sip0.cube0.pe0", "sip0.cube0.hbm_ctrl.pe9"}, "did you mean 'sip0.cube0.hbm_ctrl.pe"},
+      {{"latency", "sip9.cube0.pe0", "host"}, "there are 2 SIPs"},
+      {{"latency", "host"}, "B is required"},
+      {{"latency", "host", "host"}, "two different nodes"},
+      {{"bandwidth", "host", "sip0.cube0.sram", "--bytes", "33MiB"}, "go beyond its 32 MiB"},
+      {{"bandwidth", "host", "sip0.cube0.sram", "--bytes", "many"}, "'kernbench probe bandwidth'"},
+      {{"bandwidth", "host", "sip0.cube0.sram", "--op", "erase"}, "erase"},
+      {{"matrix", "-o", "/nonexistent/heat.svg"}, "/nonexistent/heat.svg: cannot be written"},
+      {{"matrix", "--from", "gpu"}, "no such part"},
+      {{"matrix", "--by", "rack"}, "no such step"},
+      {{"matrix", "--within", "sip7"}, "no such SIP or cube"},
+      {{"matrix", "--by", "pe", "--set", "system.sips.count=8"}, "too large"},
+      {{"matrx"}, "matrix"},
+      {{"--topology", "missing.yaml"}, "missing.yaml"},
+  };
+  for (const auto& [words, expected] : cases) {
+    const Outcome outcome = probe(words);
+    EXPECT_EQ(outcome.exit_code, 2) << expected << "\n" << outcome.out << outcome.err;
+    EXPECT_THAT(outcome.out, IsEmpty());
+    EXPECT_THAT(outcome.err, HasSubstr(expected));
+    EXPECT_THAT(outcome.err, HasSubstr("\n  hint: "));
+  }
+}
+
+}  // namespace
+}  // namespace kernbench
