@@ -46,7 +46,6 @@ std::array<Resource, 4> phase_resources(OpKind kind) {
     case OpKind::ipcq_recv:
       return {queue, fabric, none, none};
     case OpKind::program:
-      return {cpu, none, none, none};
     case OpKind::host_map:
     case OpKind::host_launch:
       return {control, none, none, none};

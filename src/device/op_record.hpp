@@ -75,7 +75,9 @@ enum class Reason : std::uint8_t {
 inline constexpr std::size_t kReasons = 7;
 std::string_view to_string(Reason reason);
 
-/// A record before it is written is known by its serial number, counted per partition from 1; 0 is none.
+/// A record before it is written is known by its serial number, counted from 1 by the partition that writes
+/// it; 0 is none. A send, which ends where it arrives and is written there, has one of its sender's
+/// partition.
 struct OpRef {
   std::uint16_t partition = 0;
   std::uint32_t serial = 0;

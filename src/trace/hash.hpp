@@ -1,0 +1,40 @@
+// A 64-bit hash with a fixed algorithm: the same on every machine, for ever. (MurmurHash3's 64-bit step and
+// finaliser. A step is a bijection of the word, so two inputs that differ in one word never collide.)
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <string_view>
+
+namespace kernbench::trace {
+
+class Hash {
+ public:
+  void add(std::uint64_t word) {
+    word = std::rotl(word * 0x87C3'7B91'1142'53D5u, 31) * 0x4CF5'AD43'2745'937Fu;
+    state_ = std::rotl(state_ ^ word, 27) * 5 + 0x52DC'E729u;
+    ++words_;
+  }
+  /// With its length, so that neighbouring texts cannot trade characters.
+  void add(std::string_view text) {
+    add(text.size());
+    std::uint64_t word = 0;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      word = word << 8 | static_cast<unsigned char>(text[i]);
+      if (i % 8 == 7) add(word), word = 0;
+    }
+    if (text.size() % 8 != 0) add(word);
+  }
+  std::uint64_t value() const {
+    std::uint64_t h = state_ ^ words_;
+    h = (h ^ h >> 33) * 0xFF51'AFD7'ED55'8CCDu;
+    h = (h ^ h >> 33) * 0xC4CE'B9FE'1A85'EC53u;
+    return h ^ h >> 33;
+  }
+
+ private:
+  std::uint64_t state_ = 0x6B65'726E'6F70'6C67;
+  std::uint64_t words_ = 0;
+};
+
+}  // namespace kernbench::trace

@@ -1,0 +1,88 @@
+#include "trace/op_log.hpp"
+
+#include <unistd.h>
+
+#include "base/new_file.hpp"
+#include "trace/mapped_file.hpp"
+#include "trace/recording.hpp"
+
+namespace kernbench::trace {
+
+namespace {
+constexpr std::size_t kChunkBytes = kChunkRecords * sizeof(OpRecord);
+}
+
+OpLog::OpLog(int partitions, OpLogOptions options)
+    : options_(std::move(options)), parts_(static_cast<std::size_t>(partitions)) {}
+
+OpLog::~OpLog() {
+  for (const auto& part : parts_)
+    if (part.file >= 0) ::close(part.file);
+}
+
+void OpLog::make_room(Part& part) {
+  if (options_.storage == Storage::disk && part.next != nullptr) return write_out(part);
+  add_chunk(part);
+}
+
+void OpLog::add_chunk(Part& part) {
+  part.chunks.push_back(std::make_unique_for_overwrite<std::byte[]>(kChunkBytes));
+  part.next = reinterpret_cast<OpRecord*>(part.chunks.back().get());
+  part.limit = part.next + kChunkRecords;
+}
+
+void OpLog::write_out(Part& part) {
+  auto* const first = part.limit - kChunkRecords;
+  const auto bytes = static_cast<std::size_t>(part.next - first) * sizeof(OpRecord);
+  if (part.file < 0) part.file = open_nameless_file(options_.folder);
+  append_to_file(part.file, {reinterpret_cast<const char*>(first), bytes}, options_.folder);
+  part.written += bytes;
+  part.next = first;
+}
+
+std::uint64_t OpLog::count(device::OpKind kind) const {
+  std::uint64_t n = 0;
+  for (const auto& part : parts_) n += part.counts[static_cast<std::size_t>(kind)];
+  return n;
+}
+
+std::uint64_t OpLog::size() const {
+  std::uint64_t n = 0;
+  for (const auto& part : parts_)
+    for (const auto one : part.counts) n += one;
+  return n;
+}
+
+PartitionRecords OpLog::take_memory(Part& part) {
+  if (part.chunks.empty()) return {};
+  std::vector<const OpRecord*> firsts;
+  for (const auto& chunk : part.chunks) firsts.push_back(reinterpret_cast<const OpRecord*>(chunk.get()));
+  const auto size = part.chunks.size() * kChunkRecords - static_cast<std::size_t>(part.limit - part.next);
+  using Chunks = std::vector<std::unique_ptr<std::byte[]>>;
+  return {std::move(firsts), static_cast<std::uint32_t>(size),
+          std::make_shared<const Chunks>(std::move(part.chunks))};
+}
+
+PartitionRecords OpLog::take_disk(Part& part) {
+  if (part.chunks.empty()) return {};
+  write_out(part);
+  auto map = std::make_shared<const MappedFile>(part.file, part.written, options_.folder);
+  const auto* first = reinterpret_cast<const OpRecord*>(map->content().data());
+  return PartitionRecords::contiguous(first, static_cast<std::uint32_t>(part.written / sizeof(OpRecord)),
+                                      std::move(map));
+}
+
+RunLog OpLog::finish(RunInfo info) {
+  KB_ASSERT(options_.storage != Storage::none, "the op log of this run was switched off");
+  Records records;
+  for (auto& part : parts_) {
+    records.push_back(options_.storage == Storage::disk ? take_disk(part) : take_memory(part));
+    if (part.file >= 0) ::close(part.file);
+    part = Part();
+  }
+  const auto fault = find_fault(records, info);
+  KB_ASSERT(!fault, "{}", *fault);
+  return RunLog(std::make_shared<const Recording>(std::move(records), std::move(info)));
+}
+
+}  // namespace kernbench::trace

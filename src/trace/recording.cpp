@@ -1,0 +1,156 @@
+#include "trace/recording.hpp"
+
+#include <fmt/format.h>
+
+#include "kernbench/error.hpp"
+#include "trace/hash.hpp"
+
+namespace kernbench::trace {
+namespace {
+
+/// Unfinished operations leave holes in the serials; more than these cannot be under way at once.
+constexpr std::uint64_t kMostUnfinished = 1u << 24;
+
+/// Checks records one by one; the first fault found is a sentence without its subject.
+class FaultFinder {
+ public:
+  FaultFinder(const Records& records, const RunInfo& info)
+      : records_(records),
+        info_(info),
+        highest_serial_(count(records) + kMostUnfinished),
+        seen_(records.size()) {}
+
+  std::optional<std::string> check(std::uint16_t partition, const OpRecord& r) {
+    if (static_cast<std::size_t>(r.kind) >= device::kOpKinds) return "is of no known kind";
+    if (static_cast<std::size_t>(r.reason) >= device::kReasons) return "has no known reason";
+    if (r.origin >= info_.origins.size())
+      return fmt::format("comes from origin {}, which does not exist", r.origin);
+    const auto& origin = info_.origins[r.origin];
+    if (r.command != UINT32_MAX && r.command >= origin.lines.size())
+      return fmt::format("carries out command {} of {}", r.command, origin.lines.size());
+    if (auto fault = check_times(r)) return fault;
+    if (r.cause() && r.cause_partition >= records_.size())
+      return "has a cause in a partition that does not exist";
+    return check_serial(home_of(r, partition, info_), r);
+  }
+
+ private:
+  static std::optional<std::string> check_times(const OpRecord& r) {
+    if (r.start.ps() < 0 || r.start > r.end) return "ends before it starts, or starts before 0";
+    if (r.cause() && (r.cause_instant.ps() < 0 || r.cause_instant > r.start))
+      return "starts before its cause is met";
+    std::int64_t early = 0;
+    const auto resources = device::phase_resources(r.kind);
+    for (std::size_t i = 0; i + 1 < 4 && resources[i + 1] != device::Resource::none; ++i)
+      early += r.phase_ps[i];
+    if (early > (r.end - r.start).ps()) return "has phases longer than itself";
+    return {};
+  }
+
+  std::optional<std::string> check_serial(std::uint16_t home, const OpRecord& r) {
+    if (home >= seen_.size()) return "belongs to a partition that does not exist";
+    if (r.serial == 0 || r.serial > highest_serial_)
+      return fmt::format("has the impossible serial {}", r.serial);
+    auto& seen = seen_[home];
+    if (r.serial >= seen.size()) seen.resize(std::max<std::size_t>(r.serial + 1, seen.size() * 2));
+    if (seen[r.serial]) return fmt::format("has a serial that another one has, {}", r.serial);
+    seen[r.serial] = true;
+    return {};
+  }
+
+  const Records& records_;
+  const RunInfo& info_;
+  const std::uint64_t highest_serial_;
+  std::vector<std::vector<bool>> seen_;  // serials, per partition
+};
+
+}  // namespace
+
+std::uint16_t home_of(const OpRecord& record, std::size_t writer, const RunInfo& info) {
+  const bool is_send = record.kind == device::OpKind::ipcq_send;
+  return is_send ? info.origins[record.origin].partition() : static_cast<std::uint16_t>(writer);
+}
+
+std::optional<std::string> find_fault(const Records& records, const RunInfo& info) {
+  FaultFinder finder(records, info);
+  for (std::size_t p = 0; p < records.size(); ++p) {
+    Time last;
+    for (std::uint32_t id = 0; id < records[p].size(); ++id) {
+      const auto& r = records[p][id];
+      auto fault = finder.check(static_cast<std::uint16_t>(p), r);
+      if (!fault && r.end < last) fault = "ends before the one written before it";
+      if (fault) return fmt::format("record {} of partition {} {}", id, p, *fault);
+      last = r.end;
+    }
+  }
+  return {};
+}
+
+CauseTable::CauseTable(const Records& records, const RunInfo& info) : entries_(records.size()) {
+  for (std::size_t p = 0; p < records.size(); ++p) {
+    entries_[p].reserve(records[p].size() + 1);
+    for (std::uint32_t id = 0; id < records[p].size(); ++id) {
+      const auto& r = records[p][id];
+      const auto home = home_of(r, p, info);
+      auto& entries = entries_[home];
+      if (r.serial >= entries.size()) entries.resize(r.serial + 1, kNone);
+      entries[r.serial] = home == p ? id : kElsewhere | static_cast<std::uint32_t>(elsewhere_.size());
+      if (home != p) elsewhere_.push_back({static_cast<std::uint16_t>(p), id});
+    }
+  }
+}
+
+const CauseTable& Recording::causes() const {
+  std::call_once(causes_made_, [this] { causes_ = CauseTable(records, info); });
+  return causes_;
+}
+
+Phases phases_of(const OpRecord& record) {
+  Phases out;
+  out.resource = device::phase_resources(record.kind);
+  Time left = record.end - record.start;
+  for (std::size_t i = 0; i < 4 && out.resource[i] != device::Resource::none; ++i) {
+    const bool is_last = i == 3 || out.resource[i + 1] == device::Resource::none;
+    out.length[i] = is_last ? left : Time::from_ps(record.phase_ps[i]);
+    left -= out.length[i];
+    ++out.count;
+  }
+  return out;
+}
+
+Op decode(const Recording& run, OpId id) {
+  const auto& r = record(run.records, id);
+  const auto& origin = run.origin(r);
+  Op op;
+  op.id = id;
+  op.kind = to_string(r.kind), op.reason = to_string(r.reason);
+  op.pe = origin.pe, op.launch = origin.launch, op.name = origin.name;
+  op.start = r.start, op.end = r.end, op.amount = r.amount;
+  if (op.command = r.command; r.command != Op::kNoCommand) {
+    const auto& line = run.info.lines[origin.lines[r.command]];
+    op.file = line.file, op.line = line.line;
+  }
+  if (r.cause()) op.cause = run.causes().find(r.cause());
+  op.cause_instant = r.cause_instant;
+  const auto phases = phases_of(r);
+  op.phase_count = phases.count;
+  for (std::size_t i = 0; i < 4; ++i) op.phases[i] = {to_string(phases.resource[i]), phases.length[i]};
+  return op;
+}
+
+std::uint64_t hash_of(const Recording& run) {
+  Hash hash;
+  hash.add(run.info.machine);
+  hash.add(run.info.origins.size());
+  for (const auto& o : run.info.origins) {
+    for (const int at : {o.pe.sip, o.pe.cube, o.pe.pe}) hash.add(static_cast<std::uint64_t>(at));
+    hash.add(o.launch), hash.add(o.name), hash.add(o.fingerprint);
+  }
+  in_total_order(run.records, [&](OpId id, const OpRecord& r) {
+    hash.add(id.partition);
+    for (const auto word : std::bit_cast<std::array<std::uint64_t, 8>>(r)) hash.add(word);
+  });
+  return hash.value();
+}
+
+}  // namespace kernbench::trace

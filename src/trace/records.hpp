@@ -1,0 +1,89 @@
+// The records of a finished run: per partition in the order in which they were written, in chunks that are
+// never moved, in memory or in mapped files.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "device/op_record.hpp"
+#include "kernbench/trace.hpp"
+
+namespace kernbench::trace {
+
+using device::OpRecord;
+
+inline constexpr unsigned kChunkBits = 14;
+inline constexpr std::uint32_t kChunkRecords = 1u << kChunkBits;  // 1 MiB
+
+class PartitionRecords {
+ public:
+  PartitionRecords() = default;
+  /// All chunks but the last are full. `owner` keeps them alive.
+  PartitionRecords(std::vector<const OpRecord*> chunks, std::uint32_t size, std::shared_ptr<const void> owner)
+      : chunks_(std::move(chunks)), size_(size), owner_(std::move(owner)) {}
+  /// Records that lie in one piece.
+  static PartitionRecords contiguous(const OpRecord* first, std::uint32_t size,
+                                     std::shared_ptr<const void> owner) {
+    std::vector<const OpRecord*> chunks;
+    for (std::uint64_t i = 0; i < size; i += kChunkRecords) chunks.push_back(first + i);
+    return {std::move(chunks), size, std::move(owner)};
+  }
+
+  std::uint32_t size() const { return size_; }
+  const OpRecord& operator[](std::uint32_t id) const {
+    return chunks_[id >> kChunkBits][id & (kChunkRecords - 1)];
+  }
+
+ private:
+  std::vector<const OpRecord*> chunks_;
+  std::uint32_t size_ = 0;
+  std::shared_ptr<const void> owner_;
+};
+
+/// Indexed by partition.
+using Records = std::vector<PartitionRecords>;
+
+inline const OpRecord& record(const Records& records, OpId id) { return records[id.partition][id.id]; }
+inline std::uint64_t count(const Records& records) {
+  std::uint64_t n = 0;
+  for (const auto& p : records) n += p.size();
+  return n;
+}
+
+/// Calls `fn(OpId, const OpRecord&)` for all records in order of (end, partition, id). Within a partition
+/// that is the order in which they stand, so this merges the partitions: each in turn as far as the next
+/// one's first record.
+template <class Fn>
+void in_total_order(const Records& records, Fn&& fn) {
+  struct Cursor {
+    Time end;  // of the record at `id`
+    OpId at;
+    bool operator>(const Cursor& b) const {
+      return std::pair(end, at.partition) > std::pair(b.end, b.at.partition);
+    }
+  };
+  std::vector<Cursor> heap;  // earliest first
+  for (std::size_t p = 0; p < records.size(); ++p)
+    if (records[p].size() > 0) heap.push_back({records[p][0].end, {static_cast<std::uint16_t>(p), 0}});
+  std::make_heap(heap.begin(), heap.end(), std::greater<>());
+  while (!heap.empty()) {
+    std::pop_heap(heap.begin(), heap.end(), std::greater<>());
+    Cursor now = heap.back();
+    heap.pop_back();
+    const auto& partition = records[now.at.partition];
+    while (heap.empty() || heap.front() > now) {
+      fn(std::as_const(now.at), partition[now.at.id]);
+      if (++now.at.id == partition.size()) break;
+      now.end = partition[now.at.id].end;
+    }
+    if (now.at.id == partition.size()) continue;
+    heap.push_back(now);
+    std::push_heap(heap.begin(), heap.end(), std::greater<>());
+  }
+}
+
+}  // namespace kernbench::trace

@@ -1,0 +1,69 @@
+#include "trace/run_info.hpp"
+
+#include <map>
+#include <utility>
+
+#include "kernbench/error.hpp"
+#include "kernbench/program.hpp"
+
+namespace kernbench::trace {
+namespace {
+
+std::string name_of(std::string_view path) {
+  const auto slash = path.find_last_of("/\\");
+  return std::string(slash == path.npos ? path : path.substr(slash + 1));
+}
+
+/// Gives every source line of a run one number.
+class LineTable {
+ public:
+  explicit LineTable(std::vector<LineInfo>& lines) : lines_(lines) {}
+
+  std::uint32_t id(isa::SourceLine at) {
+    std::pair key(name_of(at.file), at.line);
+    const auto [found, is_new] = ids_.try_emplace(key, static_cast<std::uint32_t>(lines_.size()));
+    if (is_new) lines_.push_back({std::move(key.first), key.second});
+    return found->second;
+  }
+
+  /// Of every command. Commands that share the program's entry share ours, so most need no look at the text.
+  std::vector<std::uint32_t> of(const isa::Program& program) {
+    constexpr auto kUnknown = UINT32_MAX;
+    std::vector<std::uint32_t> known, result;
+    result.reserve(program.commands().size());
+    for (const auto& c : program.commands()) {
+      if (c.line >= known.size()) known.resize(c.line + 1, kUnknown);
+      if (known[c.line] == kUnknown) known[c.line] = id(program.line(c));
+      result.push_back(known[c.line]);
+    }
+    return result;
+  }
+
+ private:
+  std::vector<LineInfo>& lines_;
+  std::map<std::pair<std::string, std::uint32_t>, std::uint32_t> ids_;
+};
+
+}  // namespace
+
+RunInfo describe_run(std::string machine, std::span<const device::Origin> origins,
+                     std::span<const std::string> requests) {
+  RunInfo info{std::move(machine), {}, {}};
+  LineTable table(info.lines);
+  info.origins.reserve(origins.size());
+  for (const auto& origin : origins) {
+    KB_ASSERT(origin.launch < requests.size(), "an origin belongs to request {}, but the run had {}",
+              origin.launch, requests.size());
+    auto& out = info.origins.emplace_back(OriginInfo{origin.pe, origin.launch, {}, 0, {}});
+    if (const auto* program = origin.program) {
+      out.name = program->kernel();
+      out.fingerprint = program->fingerprint();
+      out.lines = table.of(*program);
+    } else {
+      out.name = requests[origin.launch];
+    }
+  }
+  return info;
+}
+
+}  // namespace kernbench::trace

@@ -1,0 +1,150 @@
+#include <array>
+#include <map>
+#include <optional>
+
+#include "trace/interval_union.hpp"
+#include "trace/recording.hpp"
+
+namespace kernbench::trace {
+namespace {
+
+using device::OpKind;
+using device::Resource;
+
+using Member = EngineUse EngineUses::*;
+constexpr std::array<Member, 6> kEngines = {&EngineUses::gemm,      &EngineUses::math,
+                                            &EngineUses::dma_read,  &EngineUses::dma_write,
+                                            &EngineUses::ipcq_send, &EngineUses::ipcq_recv};
+
+/// Which of kEngines did it; programs and requests of the host are nobody's.
+std::optional<std::size_t> engine_of(OpKind kind) {
+  switch (kind) {
+    case OpKind::gemm:
+    case OpKind::tile_gemm:
+      return 0;
+    case OpKind::math:
+    case OpKind::tile_math:
+      return 1;
+    case OpKind::dma_read:
+    case OpKind::load_scalar:
+    case OpKind::tile_dma_in:
+      return 2;
+    case OpKind::dma_write:
+    case OpKind::tile_dma_out:
+      return 3;
+    case OpKind::ipcq_send:
+      return 4;
+    case OpKind::ipcq_recv:
+      return 5;
+    default:
+      return {};
+  }
+}
+
+/// While its engine was busy with it: a GEMM or vector unit while it computes (fetch and store are other
+/// units, at work on other commands meanwhile), else from start to end.
+std::pair<Time, Time> busy_interval(const OpRecord& r) {
+  const auto phases = phases_of(r);
+  Time begin = r.start;
+  for (int i = 0; i < phases.count; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    if (phases.resource[at] == Resource::gemm || phases.resource[at] == Resource::math)
+      return {begin, begin + phases.length[at]};
+    begin += phases.length[at];
+  }
+  return {r.start, r.end};
+}
+
+using LaunchKey = std::pair<std::uint32_t, int>;  // number and SIP
+
+struct PeWork {
+  PeSummary summary;
+  std::array<IntervalUnion, kEngines.size()> busy;
+  std::vector<LaunchKey> launches;  // with commands
+};
+
+/// From the first PE's start to the last one's end.
+struct Window {
+  Time first_start = Time::never(), last_end;
+};
+
+class Summarizer {
+ public:
+  explicit Summarizer(const Recording& run) : run_(run) {
+    for (const auto& o : run.info.origins) by_origin_.push_back(o.is_host() ? nullptr : &pes_[o.pe]);
+  }
+
+  void add(const OpRecord& r) {
+    auto* pe = by_origin_[r.origin];
+    if (pe == nullptr) return;
+    const auto engine = engine_of(r.kind);
+    if (!engine) return add_launch(*pe, r);
+    auto& use = pe->summary.engines.*kEngines[*engine];
+    ++use.count, use.amount += r.amount;
+    const auto [begin, end] = busy_interval(r);
+    pe->busy[*engine].add(begin, end);
+  }
+
+  Summary finish() {
+    Summary out;
+    out.records = count(run_.records);
+    for (auto& [at, pe] : pes_) {
+      pe.summary.pe = at;
+      finish(pe);
+      for (const auto engine : kEngines) {
+        auto& sum = out.total.*engine;
+        const auto& one = pe.summary.engines.*engine;
+        sum.count += one.count, sum.amount += one.amount, sum.busy += one.busy;
+      }
+      out.exec += pe.summary.exec;
+      out.pes.push_back(pe.summary);
+    }
+    return out;
+  }
+
+ private:
+  /// The way to a PE ends with its start, the way back begins with the last PE's end.
+  void add_launch(PeWork& pe, const OpRecord& r) {
+    const auto& origin = run_.origin(r);
+    const LaunchKey key(origin.launch, origin.pe.sip);
+    auto& window = windows_[key];
+    if (r.kind == OpKind::host_launch) window.last_end = r.start;
+    if (r.kind != OpKind::program) return;
+    window.first_start = std::min(window.first_start, r.end);
+    if (!origin.lines.empty()) pe.launches.push_back(key);
+  }
+
+  void finish(PeWork& pe) {
+    for (std::size_t i = 0; i < kEngines.size(); ++i)
+      (pe.summary.engines.*kEngines[i]).busy = pe.busy[i].length();
+    for (const auto& key : pe.launches) {
+      const auto& window = windows_[key];
+      pe.summary.exec += std::max(window.last_end - window.first_start, Time());  // 0: it never completed
+    }
+  }
+
+  const Recording& run_;
+  std::map<PeCoord, PeWork> pes_;
+  std::vector<PeWork*> by_origin_;  // none for requests of the host
+  std::map<LaunchKey, Window> windows_;
+};
+
+Utilization utilization(const EngineUses& engines, Time exec) {
+  const auto share = [&](const EngineUse& use) {
+    return exec == Time() ? 0.0 : static_cast<double>(use.busy.ps()) / static_cast<double>(exec.ps());
+  };
+  return {share(engines.gemm), share(engines.math), share(engines.dma_read), share(engines.dma_write)};
+}
+
+}  // namespace
+
+Summary summarize(const Recording& run) {
+  Summarizer all(run);
+  in_total_order(run.records, [&](OpId, const OpRecord& r) { all.add(r); });
+  return all.finish();
+}
+
+Utilization utilization(const Summary& summary) { return utilization(summary.total, summary.exec); }
+Utilization utilization(const PeSummary& pe) { return utilization(pe.engines, pe.exec); }
+
+}  // namespace kernbench::trace
