@@ -1,0 +1,68 @@
+#include "data/compute.hpp"
+
+#include <optional>
+#include <vector>
+
+#include "data/numerics/elementwise.hpp"
+#include "data/numerics/gemm.hpp"
+#include "data/numerics/reduce.hpp"
+
+namespace kernbench::data {
+namespace {
+
+Buffer multiply(const LiveTiles& tiles, const isa::Program& program, const isa::Command& c, int threads) {
+  const auto reads = program.reads(c);
+  const auto a = tiles.operand(reads[0]), b = tiles.operand(reads[1]);
+  const auto dtype = dot_dtype(a.array.dtype, b.array.dtype);
+  const auto& shape = program.shape(c.result);
+  std::optional<Dense> acc;
+  std::optional<ConstArray> addend;
+  if (reads.size() == 3) addend = acc.emplace(as_dtype(tiles.operand(reads[2]), dtype)).array;
+  const auto sums = new_buffer(Bytes(shape.elements() * itemsize(dtype)));
+  gemm(a.array, b.array, addend, Array(dtype, shape, sums.get()), threads);
+  return as_dtype({sums, ConstArray(dtype, shape, sums.get())}, program.value(c.result).dtype).keep;
+}
+
+void create(MathOp op, double first, const Array& out) {
+  if (op == MathOp::arange) return arange(out, static_cast<std::int32_t>(first));
+  if (is_float(out.dtype)) return fill(out, static_cast<float>(first));
+  fill(out, static_cast<std::int32_t>(first));
+}
+
+Buffer calculate(const LiveTiles& tiles, const isa::Program& program, const isa::Command& c) {
+  const auto reads = program.reads(c);
+  const auto content = new_buffer(program.bytes(c.result));
+  const Array out(program.value(c.result).dtype, program.shape(c.result), content.get());
+  switch (info(c.op).kind) {
+    case MathKind::create:
+      create(c.op, program.scalar(reads[0]), out);
+      break;
+    case MathKind::reduction:
+      reduce(c.op, tiles.operand(reads[0]).array, program.axis(c), out);
+      break;
+    case MathKind::elementwise: {
+      std::vector<Dense> operands;
+      std::vector<ConstArray> arrays;
+      for (const auto id : reads) arrays.push_back(operands.emplace_back(tiles.operand(id)).array);
+      elementwise(c.op, arrays, out);
+      break;
+    }
+  }
+  return content;
+}
+
+}  // namespace
+
+Dense as_dtype(const Dense& array, DType dtype) {
+  if (array.array.dtype == dtype) return array;
+  const auto content = new_buffer(Bytes(array.array.shape.elements() * itemsize(dtype)));
+  elementwise(MathOp::cast, {&array.array, 1}, Array(dtype, array.array.shape, content.get()));
+  return {content, ConstArray(dtype, array.array.shape, content.get())};
+}
+
+Buffer compute(const LiveTiles& tiles, const isa::Program& program, const isa::Command& c, int threads) {
+  return c.kind == isa::CommandKind::gemm ? multiply(tiles, program, c, threads)
+                                          : calculate(tiles, program, c);
+}
+
+}  // namespace kernbench::data

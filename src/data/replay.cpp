@@ -1,0 +1,412 @@
+#include "data/replay.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <thread>
+#include <unordered_map>
+#include <utility>
+
+#include "data/compute.hpp"
+#include "data/open_composites.hpp"
+#include "data/replay_window.hpp"
+#include "kernbench/error.hpp"
+
+namespace kernbench::data {
+namespace {
+
+constexpr std::size_t kWindow = 4096;     // pieces of work collected before they are done
+constexpr std::uint32_t kHostStrand = 0;  // strands of PEs count from 1
+
+int threads_of(const ReplayOptions& options) {
+  return options.threads > 0 ? options.threads
+                             : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+/// A value on its way from a send to its receive.
+struct Parcel {
+  Buffer content;
+};
+struct Posted {
+  std::shared_ptr<Parcel> parcel;
+  Bytes size;
+  std::string sender;  // for messages
+  std::uint64_t generation;
+  WorkRef send;
+};
+
+void append(Pieces& to, const Pieces& more) { to.insert(to.end(), more.begin(), more.end()); }
+
+struct MessageLess {
+  bool operator()(const Message& a, const Message& b) const {
+    return std::pair(a.ring, a.number) < std::pair(b.ring, b.number);
+  }
+};
+
+}  // namespace
+
+/// Walks the records in order and turns them into work: finds where bytes are, checks that they were written,
+/// and says what must come before what. The work itself looks at nothing but tiles and memory.
+class ReplayExecutor::Planner {
+ public:
+  Planner(MemoryStore& store, RunFacts& facts, const ReplayOptions& options)
+      : store_(store),
+        facts_(facts),
+        tile_(options.gemm_tile),
+        finder_(facts),
+        window_(threads_of(options)) {}
+
+  void append(const device::OpRecord& record);
+  void finish();
+
+ private:
+  struct Running {  // a program with records
+    const isa::Program* program;
+    std::uint32_t strand;
+    LiveTiles tiles;
+  };
+  struct At {  // the command a record is about
+    std::uint32_t origin;
+    Running& running;
+    const isa::Command& command;
+    const isa::Program& program() const { return *running.program; }
+    LiveTiles* tiles() const { return &running.tiles; }
+  };
+
+  At at(const device::OpRecord& record);
+  std::string place(const At& at) const;
+  void plan(const device::OpRecord& record);
+
+  void dma_read(const At& at);
+  void dma_write(const At& at);
+  void load_scalar(const At& at);
+  void calculation(const At& at);
+  void send(const At& at, const device::OpRecord& record);
+  void receive(const At& at, const device::OpRecord& record);
+  void host_write(const device::OpRecord& record);
+  void host_read(const device::OpRecord& record);
+  void tile_step(const At& at, device::OpKind kind);
+
+  void check_readable(const Pieces& pieces, const std::string& where);
+  void make_writable(const Pieces& pieces);
+  void disturb(const Pieces& pieces, bool write);
+
+  OpenComposite& composite(const At& at);
+  OpenComposite open(const At& at);
+  void count(OpenComposite& c, device::OpKind kind);
+  void run_whole(const At& at, OpenComposite& c);
+  void advance(OpenComposite& c, std::int64_t reads, std::int64_t products, std::int64_t writes);
+  void catch_up(OpenComposite& c);
+
+  MemoryStore& store_;
+  RunFacts& facts_;
+  TileShape tile_;
+  PieceFinder finder_;
+  ReplayWindow window_;
+  Time last_end_;
+  std::unordered_map<std::uint32_t, Running> running_;
+  std::map<PeCoord, std::uint32_t> strands_;
+  std::map<Message, Posted, MessageLess> posted_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, OpenComposite> composites_;  // by origin and command
+  OpenComposites put_off_;
+  std::uint64_t composites_seen_ = 0;
+};
+
+ReplayExecutor::Planner::At ReplayExecutor::Planner::at(const device::OpRecord& record) {
+  auto found = running_.find(record.origin);
+  if (found == running_.end()) {
+    const auto& origin = facts_.origin(record.origin);
+    KB_ASSERT(origin.program != nullptr, "a {} record of the host has a command", to_string(record.kind));
+    const auto next = static_cast<std::uint32_t>(strands_.size() + 1);
+    const auto strand = strands_.try_emplace(origin.pe, next).first->second;
+    found =
+        running_.emplace(record.origin, Running{origin.program, strand, LiveTiles(*origin.program)}).first;
+  }
+  return {record.origin, found->second, found->second.program->command(record.command)};
+}
+
+std::string ReplayExecutor::Planner::place(const At& at) const {
+  return fmt::format("kernel '{}' on {}, {} at {}", at.program().kernel(),
+                     to_string(facts_.origin(at.origin).pe), to_string(at.command.kind),
+                     to_string(at.program().line(at.command)));
+}
+
+void ReplayExecutor::Planner::append(const device::OpRecord& record) {
+  KB_ASSERT(record.end >= last_end_, "a record that ends at {} comes after one that ends at {}",
+            to_string(record.end), to_string(last_end_));
+  last_end_ = record.end;
+  plan(record);
+  if (window_.size() >= kWindow) window_.run();
+}
+
+void ReplayExecutor::Planner::plan(const device::OpRecord& record) {
+  using device::OpKind;
+  switch (record.kind) {
+    case OpKind::dma_read:
+      return dma_read(at(record));
+    case OpKind::dma_write:
+      return dma_write(at(record));
+    case OpKind::load_scalar:
+      return load_scalar(at(record));
+    case OpKind::gemm:
+    case OpKind::math:
+      return calculation(at(record));
+    case OpKind::ipcq_send:
+      return send(at(record), record);
+    case OpKind::ipcq_recv:
+      return receive(at(record), record);
+    case OpKind::tile_dma_in:
+    case OpKind::tile_gemm:
+    case OpKind::tile_dma_out:
+      return tile_step(at(record), record.kind);
+    case OpKind::host_write:
+      return host_write(record);
+    case OpKind::host_read:
+      return host_read(record);
+    case OpKind::tile_math:  // epilogues are computed with the products they belong to
+    case OpKind::program:
+    case OpKind::host_map:
+    case OpKind::host_launch:
+      return;
+  }
+}
+
+void ReplayExecutor::Planner::finish() {
+  for (auto* c : put_off_.all()) catch_up(*c);
+  window_.run();
+}
+
+// ── memory ──
+
+void ReplayExecutor::Planner::disturb(const Pieces& pieces, bool write) {
+  for (auto* c : put_off_.disturbed_by(pieces, write)) catch_up(*c);
+}
+
+void ReplayExecutor::Planner::check_readable(const Pieces& pieces, const std::string& where) {
+  for (const auto& p : pieces)
+    if (const auto hole = store_.first_unwritten(p.at, Bytes(p.bytes))) store_.fail_unwritten(*hole, where);
+}
+
+void ReplayExecutor::Planner::make_writable(const Pieces& pieces) {
+  for (const auto& p : pieces) store_.reserve(p.at, Bytes(p.bytes));
+}
+
+void ReplayExecutor::Planner::dma_read(const At& at) {
+  const auto pieces = finder_.of_dma(at.origin, at.program(), at.command);
+  disturb(pieces, false);
+  check_readable(pieces, place(at));
+  if (!at.tiles()->wanted(at.command.result)) return;
+  const auto work = [this, at, pieces](int) {
+    const auto& program = at.program();
+    const auto size = program.bytes(at.command.result);
+    const auto content = new_buffer(size);
+    if (program.masked(at.command)) {
+      const auto dtype = program.value(at.command.result).dtype;
+      const auto other = scalar_content(dtype, program.other(at.command));
+      for (std::int64_t i = 0; i < size.count(); ++i) content[i] = other[i % itemsize(dtype)];
+    }
+    copy_out(store_, pieces, {content.get(), static_cast<std::size_t>(size.count())});
+    at.tiles()->put(at.command.result, content);
+  };
+  window_.touches(window_.add(at.running.strand, work), pieces, false);
+}
+
+void ReplayExecutor::Planner::dma_write(const At& at) {
+  const auto pieces = finder_.of_dma(at.origin, at.program(), at.command);
+  disturb(pieces, true);
+  make_writable(pieces);
+  const auto work = [this, at, pieces](int) {
+    copy_in(store_, pieces, at.tiles()->operand(at.command.read[0]).bytes());
+    at.tiles()->retire(at.command);
+  };
+  window_.touches(window_.add(at.running.strand, work), pieces, true);
+}
+
+// The number was read while recording; here it only has to be there.
+void ReplayExecutor::Planner::load_scalar(const At& at) {
+  const auto pieces =
+      finder_.of_range(at.origin, at.command.address, Bytes(itemsize(at.program().scalar_dtype(at.command))));
+  disturb(pieces, false);
+  check_readable(pieces, place(at));
+}
+
+void ReplayExecutor::Planner::host_write(const device::OpRecord& record) {
+  const auto transfer = facts_.host_transfer(record);
+  const auto pieces = pieces_of(transfer);
+  disturb(pieces, true);
+  make_writable(pieces);
+  const auto work = [this, pieces, bytes = transfer.bytes](int) { copy_in(store_, pieces, bytes); };
+  window_.touches(window_.add(kHostStrand, work), pieces, true);
+}
+
+void ReplayExecutor::Planner::host_read(const device::OpRecord& record) {
+  const auto transfer = facts_.host_transfer(record);
+  const auto pieces = pieces_of(transfer);
+  disturb(pieces, false);
+  check_readable(pieces, fmt::format("host read, request {}", facts_.origin(record.origin).launch));
+  const auto work = [this, pieces, bytes = transfer.bytes](int) { copy_out(store_, pieces, bytes); };
+  window_.touches(window_.add(kHostStrand, work), pieces, false);
+}
+
+// ── engines and queues ──
+
+void ReplayExecutor::Planner::calculation(const At& at) {
+  window_.add(at.running.strand, [at](int threads) {
+    if (at.tiles()->wanted(at.command.result))
+      at.tiles()->put(at.command.result, compute(*at.tiles(), at.program(), at.command, threads));
+    at.tiles()->retire(at.command);
+  });
+}
+
+void ReplayExecutor::Planner::send(const At& at, const device::OpRecord& record) {
+  const auto message = facts_.message(record);
+  const auto parcel = std::make_shared<Parcel>();
+  const auto work = window_.add(at.running.strand, [at, parcel](int) {
+    const auto value = at.tiles()->operand(at.command.read[0]);
+    parcel->content = Buffer(value.keep, const_cast<std::byte*>(value.array.data));
+    at.tiles()->retire(at.command);
+  });
+  const auto size = at.program().bytes(at.command.read[0]);
+  const bool is_new =
+      posted_.try_emplace(message, Posted{parcel, size, place(at), window_.generation(), work}).second;
+  KB_ASSERT(is_new, "two sends are message {} of ring {:#x}", message.number, message.ring);
+}
+
+void ReplayExecutor::Planner::receive(const At& at, const device::OpRecord& record) {
+  const auto message = facts_.message(record);
+  const auto found = posted_.find(message);
+  KB_ASSERT(found != posted_.end(), "{} receives message {} of ring {:#x} before the record of its send",
+            place(at), message.number, message.ring);
+  const auto posted = std::move(found->second);
+  posted_.erase(found);
+  const auto size = at.program().bytes(at.command.result);
+  if (size != posted.size)
+    throw SimulationError({.id = "data.message",
+                           .where = place(at),
+                           .what = fmt::format("receives a tile of {}, but {} was sent by {}",
+                                               to_string(size), to_string(posted.size), posted.sender),
+                           .hint = "send and receive the same shape and dtype"});
+  Pieces pieces;
+  if (at.program().has_destination(at.command))
+    pieces = finder_.of_range(at.origin, at.command.address, size);
+  disturb(pieces, true);
+  make_writable(pieces);
+  const auto work = window_.add(at.running.strand, [this, at, pieces, size, parcel = posted.parcel](int) {
+    copy_in(store_, pieces, {parcel->content.get(), static_cast<std::size_t>(size.count())});
+    at.tiles()->put(at.command.result, parcel->content);
+  });
+  window_.touches(work, pieces, true);
+  if (posted.generation == window_.generation()) window_.order(posted.send, work);
+}
+
+// ── composites ──
+
+OpenComposite ReplayExecutor::Planner::open(const At& at) {
+  const auto& program = at.program();
+  const auto& spec = program.composite(at.command);
+  const auto pieces = [&](isa::ValueId id) {
+    const bool in_memory = program.value(id).kind == isa::ValueKind::reference;
+    return in_memory ? finder_.of_reference(at.origin, program, id) : Pieces();
+  };
+  OpenComposite c;
+  c.serial = composites_seen_++;
+  c.origin = at.origin;
+  c.command = static_cast<std::uint32_t>(&at.command - program.commands().data());
+  c.work = std::make_shared<Composite>(program, at.command, tile_, pieces(spec.a), pieces(spec.b),
+                                       pieces(spec.out));
+  return c;
+}
+
+/// Putting off is right as long as nobody else looks: those that are put off must not disturb each other
+/// either.
+OpenComposite& ReplayExecutor::Planner::composite(const At& at) {
+  const std::pair key(at.origin, static_cast<std::uint32_t>(&at.command - at.program().commands().data()));
+  const auto found = composites_.find(key);
+  if (found != composites_.end()) return found->second;
+  auto& c = composites_.emplace(key, open(at)).first->second;
+  bool alone = !OpenComposites::overlaps_itself(*c.work);
+  for (const auto& [pieces, write] :
+       {std::pair(&c.work->a_pieces(), false), std::pair(&c.work->b_pieces(), false),
+        std::pair(&c.work->out_pieces(), true)}) {
+    alone = alone && put_off_.disturbed_by(*pieces, write).empty();
+    disturb(*pieces, write);
+  }
+  c.put_off = alone;
+  if (alone) put_off_.add(c);
+  return c;
+}
+
+void ReplayExecutor::Planner::count(OpenComposite& c, device::OpKind kind) {
+  c.reads += kind == device::OpKind::tile_dma_in ? 1 : 0;
+  c.products += kind == device::OpKind::tile_gemm ? 1 : 0;
+  c.writes += kind == device::OpKind::tile_dma_out ? 1 : 0;
+  KB_ASSERT(c.reads <= c.work->plan().steps() * c.work->references() &&
+                c.products <= c.work->plan().steps() && c.writes <= c.work->plan().outputs(),
+            "more {} records than the tile plan of the composite has", to_string(kind));
+}
+
+void ReplayExecutor::Planner::tile_step(const At& at, device::OpKind kind) {
+  auto& c = composite(at);
+  const bool put_off = c.put_off;
+  if (!put_off)
+    advance(c, kind == device::OpKind::tile_dma_in, kind == device::OpKind::tile_gemm,
+            kind == device::OpKind::tile_dma_out);
+  count(c, kind);
+  if (c.writes < c.work->plan().outputs()) return;
+  if (put_off) run_whole(at, c);
+  composites_.erase({c.origin, c.command});
+}
+
+void ReplayExecutor::Planner::run_whole(const At& at, OpenComposite& c) {
+  put_off_.remove(c);
+  const auto& work = c.work;
+  check_readable(work->a_pieces(), place(at));
+  check_readable(work->b_pieces(), place(at));
+  make_writable(work->out_pieces());
+  const auto ref = window_.add(at.running.strand,
+                               [this, at, work](int threads) { work->run(store_, *at.tiles(), threads); });
+  window_.touches(ref, work->a_pieces(), false);
+  window_.touches(ref, work->b_pieces(), false);
+  window_.touches(ref, work->out_pieces(), true);
+}
+
+/// Does the records that come next: reads, products and writes after those that `c` has counted.
+void ReplayExecutor::Planner::advance(OpenComposite& c, std::int64_t reads, std::int64_t products,
+                                      std::int64_t writes) {
+  auto& running = running_.at(c.origin);
+  const At at{c.origin, running, running.program->command(c.command)};
+  Pieces read, written;
+  for (std::int64_t i = 0; i < reads; ++i) data::append(read, c.work->read_pieces(c.reads + i));
+  for (std::int64_t i = 0; i < writes; ++i) data::append(written, c.work->write_pieces(c.writes + i));
+  disturb(read, false);
+  disturb(written, true);
+  check_readable(read, place(at));
+  make_writable(written);
+  const auto ref =
+      window_.add(running.strand, [this, work = c.work, tiles = &running.tiles, reads, products,
+                                   writes](int) { work->advance(store_, *tiles, reads, products, writes); });
+  window_.touches(ref, read, false);
+  window_.touches(ref, written, true);
+}
+
+/// What was put off is done, and the rest will be as its records come.
+void ReplayExecutor::Planner::catch_up(OpenComposite& c) {
+  put_off_.remove(c);
+  c.put_off = false;
+  const auto reads = std::exchange(c.reads, 0), products = std::exchange(c.products, 0),
+             writes = std::exchange(c.writes, 0);
+  advance(c, reads, products, writes);
+  c.reads = reads;
+  c.products = products;
+  c.writes = writes;
+}
+
+ReplayExecutor::ReplayExecutor(MemoryStore& store, RunFacts& facts, ReplayOptions options)
+    : planner_(std::make_unique<Planner>(store, facts, options)) {}
+ReplayExecutor::~ReplayExecutor() = default;
+
+void ReplayExecutor::append(const device::OpRecord& record) { planner_->append(record); }
+void ReplayExecutor::finish() { planner_->finish(); }
+
+}  // namespace kernbench::data

@@ -1,0 +1,61 @@
+// What replay and hazard detection must know of a run beside its records. The runtime implements it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "address/mmu_map.hpp"
+#include "device/op_record.hpp"
+
+namespace kernbench::data {
+
+/// One message through a queue. Messages of a ring are numbered from 0 in the order of the sender's programs;
+/// the n-th receive from the ring, in the order of the receiver's programs, gets number n.
+struct Message {
+  std::uint64_t ring = 0;  // any number that is the ring's own
+  std::uint64_t number = 0;
+  friend bool operator==(const Message&, const Message&) = default;
+};
+
+struct Ring {
+  std::uint64_t slots = 4;
+  /// Tiles stay in their slot until their last reader has retired (rings in TCM); else the receive frees it.
+  bool in_slot = true;
+};
+
+/// What one host_write or host_read record moved.
+struct HostTransfer {
+  std::vector<address::PhysPiece> pieces;
+  /// As long as the pieces. Of a write: what is written, alive until replay has done it. Of a read: where it
+  /// goes.
+  std::span<std::byte> bytes;
+};
+
+/// Where a request of the host stands among the others. Numbers of one stream grow in submission order.
+struct RequestOrder {
+  std::uint32_t stream = 0;          // each request of a stream begins when the one before it has completed
+  std::vector<std::uint32_t> after;  // requests of other streams the host had waited for before
+};
+
+/// Records are named by reference: only their origin, command and kind are to be looked at.
+class RunFacts {
+ public:
+  virtual ~RunFacts() = default;
+
+  virtual const device::Origin& origin(std::uint32_t index) = 0;
+
+  /// The physical pieces of a virtual range as the PE of that origin saw it, in order.
+  virtual void translate(std::uint32_t origin, address::VirtAddr begin, Bytes size,
+                         std::vector<address::PhysPiece>& out) = 0;
+  /// Of an ipcq_send or ipcq_recv record.
+  virtual Message message(const device::OpRecord& record) = 0;
+  virtual Ring ring(std::uint64_t ring) = 0;
+  /// Of a host_write or host_read record. Only its pieces matter to hazard detection.
+  virtual HostTransfer host_transfer(const device::OpRecord& record) = 0;
+  /// Of a request, counted as `Origin::launch`.
+  virtual RequestOrder request_order(std::uint32_t request) = 0;
+};
+
+}  // namespace kernbench::data
