@@ -35,6 +35,7 @@ int main(int argc, char** argv) {
   add("recording/kernbench", cases::recording);
   add("recording/hold", cases::hold);
   add("gemm/kernbench", cases::gemm);
+  add("gemm/replay", cases::gemm_replay);
   add("gemm/openblas", cases::gemm_openblas);
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;

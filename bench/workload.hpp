@@ -44,8 +44,10 @@ Result ring_bare();
 // Recording: kernels into programs. The unit is a command.
 Result recording();
 
-// Replay: a matrix product, and the BLAS it is measured by. The unit is a multiply-add.
+// Numbers: a matrix product, alone and as the replay of a composite command, and the BLAS they are measured by. The
+// unit is a multiply-add.
 Result gemm();
+Result gemm_replay();
 Result gemm_openblas();
 
 // An alternative, for comparison: the handlers of `hold_bare` on a binary heap.

@@ -69,6 +69,7 @@ class ReplayExecutor::Planner {
   struct At {  // the command a record is about
     std::uint32_t origin;
     Running& running;
+    std::uint32_t index;
     const isa::Command& command;
     const isa::Program& program() const { return *running.program; }
     LiveTiles* tiles() const { return &running.tiles; }
@@ -123,7 +124,7 @@ ReplayExecutor::Planner::At ReplayExecutor::Planner::at(const device::OpRecord& 
     found =
         running_.emplace(record.origin, Running{origin.program, strand, LiveTiles(*origin.program)}).first;
   }
-  return {record.origin, found->second, found->second.program->command(record.command)};
+  return {record.origin, found->second, record.command, found->second.program->command(record.command)};
 }
 
 std::string ReplayExecutor::Planner::place(const At& at) const {
@@ -312,7 +313,7 @@ OpenComposite ReplayExecutor::Planner::open(const At& at) {
   OpenComposite c;
   c.serial = composites_seen_++;
   c.origin = at.origin;
-  c.command = static_cast<std::uint32_t>(&at.command - program.commands().data());
+  c.command = at.index;
   c.work = std::make_shared<Composite>(program, at.command, tile_, pieces(spec.a), pieces(spec.b),
                                        pieces(spec.out));
   return c;
@@ -321,7 +322,7 @@ OpenComposite ReplayExecutor::Planner::open(const At& at) {
 /// Putting off is right as long as nobody else looks: those that are put off must not disturb each other
 /// either.
 OpenComposite& ReplayExecutor::Planner::composite(const At& at) {
-  const std::pair key(at.origin, static_cast<std::uint32_t>(&at.command - at.program().commands().data()));
+  const std::pair key(at.origin, at.index);
   const auto found = composites_.find(key);
   if (found != composites_.end()) return found->second;
   auto& c = composites_.emplace(key, open(at)).first->second;
@@ -375,7 +376,7 @@ void ReplayExecutor::Planner::run_whole(const At& at, OpenComposite& c) {
 void ReplayExecutor::Planner::advance(OpenComposite& c, std::int64_t reads, std::int64_t products,
                                       std::int64_t writes) {
   auto& running = running_.at(c.origin);
-  const At at{c.origin, running, running.program->command(c.command)};
+  const At at{c.origin, running, c.command, running.program->command(c.command)};
   Pieces read, written;
   for (std::int64_t i = 0; i < reads; ++i) data::append(read, c.work->read_pieces(c.reads + i));
   for (std::int64_t i = 0; i < writes; ++i) data::append(written, c.work->write_pieces(c.writes + i));

@@ -5,6 +5,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,14 +24,16 @@ class World : public RunFacts {
   static constexpr TileShape kTile{4, 8, 16};
   using Command = isa::CommandIndex;
 
-  /// A new request: a launch of `kernel` on some PEs, each with `args`.
+  /// Records `kernel` as part of a launch. Queues must have been wired.
   template <class Kernel>
   std::uint32_t launch_on(PeCoord pe, Kernel kernel, std::uint32_t request) {
     tl::Context tl({.kernel = "kernel", .pe = pe});
     run_kernel(kernel, tl);
     programs_.push_back(tl.take_program());
     origins_.push_back({&programs_.back(), pe, request});
-    return static_cast<std::uint32_t>(origins_.size() - 1);
+    const auto origin = static_cast<std::uint32_t>(origins_.size() - 1);
+    number_messages(origin);
+    return origin;
   }
   std::uint32_t new_request(std::uint32_t stream = 0, std::vector<std::uint32_t> after = {}) {
     requests_.push_back({stream, std::move(after)});
@@ -52,6 +55,9 @@ class World : public RunFacts {
     if (c.kind == isa::CommandKind::wait || c.kind == isa::CommandKind::fence) return;
     if (c.kind == isa::CommandKind::composite) return play_composite(origin, command);
     add(kind_of(c.kind), origin, command);
+    if (c.kind != isa::CommandKind::ipcq_send) return;
+    const auto& m = messages_.at({origin, command});
+    sent_.emplace(m.ring, m.number);
   }
   void play(std::uint32_t origin) {
     for (Command c = 0; c < program(origin).commands().size(); ++c) play(origin, c);
@@ -71,8 +77,6 @@ class World : public RunFacts {
       }
     }
   }
-  /// One tile record of a composite.
-  void play_tile(std::uint32_t origin, Command command, device::OpKind kind) { add(kind, origin, command); }
   void play_composite(std::uint32_t origin, Command command) {
     const auto& p = program(origin);
     const auto& spec = p.composite(p.command(command));
@@ -144,7 +148,7 @@ class World : public RunFacts {
     pieces_of_range(begin.raw(), size, out);
   }
   Message message(const device::OpRecord& record) override {
-    return message_of(record.origin, record.command);
+    return messages_.at({record.origin, record.command});
   }
   Ring ring(std::uint64_t ring) override { return rings_[ring]; }
   HostTransfer host_transfer(const device::OpRecord& record) override {
@@ -220,25 +224,21 @@ class World : public RunFacts {
     }
   }
 
-  /// In program order, counted over all programs of the PE.
-  Message message_of(std::uint32_t origin, Command command) const {
-    const auto& c = program(origin).command(command);
-    const bool send = c.kind == isa::CommandKind::ipcq_send;
-    const std::pair key(origins_[origin].pe, std::string(program(origin).direction(c)));
-    Message m{send ? send_ring_.at(key) : receive_ring_.at(key), 0};
-    for (std::uint32_t o = 0; o <= origin; ++o) {
-      if (origins_[o].program == nullptr || origins_[o].pe != key.first) continue;
-      const auto& p = program(o);
-      for (Command i = 0; i < (o == origin ? command : p.commands().size()); ++i)
-        m.number += p.command(i).kind == c.kind && p.direction(p.command(i)) == key.second ? 1 : 0;
+  /// Messages are numbered in program order, over all programs of a PE.
+  void number_messages(std::uint32_t origin) {
+    const auto& p = program(origin);
+    for (Command i = 0; i < p.commands().size(); ++i) {
+      const auto kind = p.command(i).kind;
+      const bool send = kind == isa::CommandKind::ipcq_send;
+      if (!send && kind != isa::CommandKind::ipcq_recv) continue;
+      const std::pair key(origins_[origin].pe, std::string(p.direction(p.command(i))));
+      const auto ring = send ? send_ring_.at(key) : receive_ring_.at(key);
+      messages_[{origin, i}] = {ring, (send ? sends_ : receives_)[ring]++};
     }
-    return m;
   }
   bool has_arrived(std::uint32_t origin, Command command) const {
-    const auto wanted = message_of(origin, command);
-    for (const auto& r : records)
-      if (r.kind == device::OpKind::ipcq_send && message_of(r.origin, r.command) == wanted) return true;
-    return false;
+    const auto& m = messages_.at({origin, command});
+    return sent_.contains({m.ring, m.number});
   }
 
   std::deque<isa::Program> programs_;
@@ -247,6 +247,9 @@ class World : public RunFacts {
   std::map<std::uint32_t, Transfer> host_;
   std::vector<Ring> rings_;
   std::map<std::pair<PeCoord, std::string>, std::uint64_t> send_ring_, receive_ring_;
+  std::map<std::pair<std::uint32_t, Command>, Message> messages_;
+  std::map<std::uint64_t, std::uint64_t> sends_, receives_;  // by ring
+  std::set<std::pair<std::uint64_t, std::uint64_t>> sent_;
   std::vector<Name> names_;
   MemoryStore store_;
   Time clock_;

@@ -1,0 +1,84 @@
+// Who touched which bytes last: for each byte the last write and the reads since.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "data/memory_order.hpp"
+
+namespace kernbench::data {
+
+class AccessMap {
+ public:
+  /// An earlier access to some of the bytes of a new one; they conflict if one of them is a write.
+  struct Overlap {
+    Event earlier;
+    bool earlier_writes;
+    std::uint64_t begin, end;
+  };
+
+  explicit AccessMap(MemoryOrder& order) : order_(order) {}
+
+  /// Enters an access to [begin, end) and calls `found` for the earlier ones it must come after: the last
+  /// write, and for a write the reads since. Reads that are known to have come before a later read of the
+  /// same agent are not kept: whoever comes after the later one comes after them.
+  template <class Fn>
+  void add(std::uint64_t begin, std::uint64_t end, const Event& event, bool write, Fn&& found);
+
+ private:
+  struct Reads {
+    Agent agent;
+    std::uint64_t last;  // the largest position among them
+    std::vector<Event> events;
+  };
+  struct Node {
+    std::uint64_t end;
+    bool written = false;
+    Event writer;
+    std::vector<Reads> reads;  // ascending by agent
+  };
+  using Map = std::map<std::uint64_t, Node>;  // by first byte; without overlaps
+
+  Map::iterator cut_at(std::uint64_t at);
+  void add_read(Node& node, const Event& event);
+  template <class Fn>
+  void find_in(const Node& node, std::uint64_t begin, const Event& event, bool write, Fn&& found);
+
+  MemoryOrder& order_;
+  Map nodes_;
+};
+
+template <class Fn>
+void AccessMap::find_in(const Node& node, std::uint64_t begin, const Event& event, bool write, Fn&& found) {
+  if (node.written && node.writer != event) found(Overlap{node.writer, true, begin, node.end});
+  if (!write) return;
+  const auto clock = order_.clock_of(event);
+  for (const auto& reads : node.reads) {
+    if (Clock::covers(clock, reads.agent, reads.last)) continue;
+    for (const auto& earlier : reads.events)
+      if (earlier != event) found(Overlap{earlier, false, begin, node.end});
+  }
+}
+
+template <class Fn>
+void AccessMap::add(std::uint64_t begin, std::uint64_t end, const Event& event, bool write, Fn&& found) {
+  if (begin >= end) return;
+  const auto first = cut_at(begin), last = cut_at(end);
+  for (auto at = first; at != last; ++at) find_in(at->second, at->first, event, write, found);
+  if (write) {
+    nodes_.erase(first, last);
+    nodes_.emplace_hint(last, begin, Node{end, true, event, {}});
+    return;
+  }
+  auto next = begin;
+  for (auto at = first; at != last; next = at->second.end, ++at) {
+    if (next < at->first)
+      add_read(nodes_.emplace_hint(at, next, Node{at->first, false, {}, {}})->second, event);
+    add_read(at->second, event);
+  }
+  if (next < end) add_read(nodes_.emplace_hint(last, next, Node{end, false, {}, {}})->second, event);
+}
+
+}  // namespace kernbench::data

@@ -1,0 +1,248 @@
+#include "data/memory_order.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "kernbench/error.hpp"
+
+namespace kernbench::data {
+namespace {
+
+using isa::CommandIndex;
+using isa::CommandKind;
+
+bool holds_issue(CommandKind kind) {
+  return kind == CommandKind::wait || kind == CommandKind::fence || kind == CommandKind::load_scalar;
+}
+
+// Calls fn with the commands that made the tiles a command reads.
+template <class Fn>
+void for_producers(const isa::Program& program, CommandIndex command, Fn&& fn) {
+  for (const auto id : program.reads(program.command(command)))
+    if (const auto producer = program.value(id).producer; producer != isa::kNone) fn(producer);
+}
+
+}  // namespace
+
+// ── requests of the host ──
+
+MemoryOrder::Request& MemoryOrder::request(std::uint32_t number) {
+  const auto found = requests_.find(number);
+  if (found != requests_.end()) return found->second;
+  const auto order = facts_.request_order(number);
+  const auto [at, is_new] = streams_.try_emplace(order.stream);
+  auto& stream = at->second;
+  if (is_new) stream.agent = agents_++;
+  ClockPtr start = is_new ? nullptr : end_of(stream.current);
+  for (const auto other : order.after) start = Clock::join(start, end_of(other));
+  stream.current = number;
+  return requests_.emplace(number, Request{start, stream.requests++, stream.agent, {}, false, nullptr})
+      .first->second;
+}
+
+/// To be asked only when the request has completed.
+ClockPtr MemoryOrder::end_of(std::uint32_t number) {
+  auto& r = request(number);
+  if (r.completed) return r.end;
+  r.end = Clock::with(r.start, r.stream, r.position + 1);
+  for (const auto origin : r.lines) r.end = Clock::join(r.end, end_of_line(lines_.at(origin)));
+  r.completed = true;
+  return r.end;
+}
+
+ClockPtr MemoryOrder::end_of_line(Line& line) {
+  const auto all = static_cast<CommandIndex>(line.program->commands().size());
+  return after_fence(line, issue_clock(line, all), all);
+}
+
+MemoryOrder::Line& MemoryOrder::line(std::uint32_t origin) {
+  const auto found = lines_.find(origin);
+  if (found != lines_.end()) return found->second;
+  const auto& from = facts_.origin(origin);
+  auto& r = request(from.launch);
+  Line line;
+  if (from.program == nullptr) {
+    line.agent = r.stream;
+    line.base = r.position;
+    line.issue.push_back({0, r.start});
+    return lines_.emplace(origin, std::move(line)).first->second;
+  }
+  const auto [pe, is_new] = pes_.try_emplace(from.pe, agents_, 0);
+  if (is_new) ++agents_;
+  const auto& commands = from.program->commands();
+  line.program = from.program;
+  line.agent = pe->second.first;
+  line.base = pe->second.second;
+  pe->second.second += commands.size();
+  line.issue.push_back(
+      {0, Clock::with(r.start, line.agent, line.base)});  // a PE runs one program after the other
+  line.ended.resize(commands.size());
+  for (CommandIndex i = 0; i < commands.size(); ++i)
+    if (holds_issue(commands[i].kind)) line.controls.push_back(i);
+  r.lines.push_back(origin);
+  return lines_.emplace(origin, std::move(line)).first->second;
+}
+
+// ── clocks of commands ──
+
+/// What a command before the fence learned from a receive is known after it.
+ClockPtr MemoryOrder::after_fence(Line& line, const ClockPtr& before, CommandIndex fence) {
+  auto clock = before;
+  for (auto i = line.last_fence; i < fence; ++i)
+    if (line.program->command(i).kind == CommandKind::ipcq_recv)
+      clock = Clock::join(clock, clock_of(line, i));
+  return Clock::with(clock, line.agent, line.base + fence);
+}
+
+void MemoryOrder::pass(Line& line, CommandIndex control) {
+  const auto& c = line.program->command(control);
+  auto clock = line.issue.back().clock;
+  if (c.kind == CommandKind::fence) {
+    clock = after_fence(line, clock, control);
+    line.last_fence = control;
+  } else if (c.kind == CommandKind::wait) {
+    clock = Clock::join(clock, clock_of(line, line.program->waited(c)));
+  }
+  if (clock != line.issue.back().clock) line.issue.push_back({control + 1, clock});
+}
+
+/// Whoever asks has been issued, so what held back issue before it has passed.
+const ClockPtr& MemoryOrder::issue_clock(Line& line, CommandIndex command) {
+  while (line.controls_passed < line.controls.size() && line.controls[line.controls_passed] < command)
+    pass(line, line.controls[line.controls_passed++]);
+  const auto after = std::ranges::upper_bound(line.issue, command, {}, &Mark::from);
+  return std::prev(after)->clock;
+}
+
+ClockPtr MemoryOrder::clock_of(Line& line, CommandIndex command) {
+  const auto found = line.clocks.find(command);
+  return found == line.clocks.end() ? issue_clock(line, command) : found->second;
+}
+
+ClockPtr MemoryOrder::operands_clock(Line& line, CommandIndex command) {
+  auto clock = issue_clock(line, command);
+  for_producers(*line.program, command,
+                [&](CommandIndex producer) { clock = Clock::join(clock, clock_of(line, producer)); });
+  return clock;
+}
+
+void MemoryOrder::note(Line& line, CommandIndex command, const ClockPtr& clock) {
+  line.ended[command] = ++now_;
+  if (clock != issue_clock(line, command)) line.clocks.emplace(command, clock);
+}
+
+void MemoryOrder::ended(const Event& event) {
+  auto& l = line(event.origin);
+  if (l.program != nullptr) note(l, event.command, operands_clock(l, event.command));
+}
+
+void MemoryOrder::sent(const Event& event, const Message& message) {
+  auto& l = line(event.origin);
+  const auto clock = operands_clock(l, event.command);
+  note(l, event.command, clock);
+  sent_.emplace(std::pair(message.ring, message.number), Sent{event, clock});
+}
+
+void MemoryOrder::received(const Event& event, const Message& message) {
+  auto& l = line(event.origin);
+  const auto found = sent_.find({message.ring, message.number});
+  KB_ASSERT(found != sent_.end(), "message {} of ring {:#x} is received before the record of its send",
+            message.number, message.ring);
+  note(l, event.command, Clock::join(issue_clock(l, event.command), found->second.clock));
+  l.sends.emplace(event.command, found->second.event);
+  l.receives.push_back(event.command);
+  sent_.erase(found);
+}
+
+void MemoryOrder::overlapped(const Event& earlier, const Event& later) {
+  if (earlier.origin == later.origin && earlier.command != later.command && later.command != isa::kNone)
+    line(later.origin).overlaps[later.command].push_back(earlier.command);
+}
+
+Agent MemoryOrder::agent_of(const Event& event) { return line(event.origin).agent; }
+
+std::uint64_t MemoryOrder::position_of(const Event& event) {
+  const auto& l = line(event.origin);
+  return l.program == nullptr ? l.base : l.base + event.command;
+}
+
+ClockPtr MemoryOrder::clock_of(const Event& event) {
+  auto& l = line(event.origin);
+  return l.program == nullptr ? l.issue.front().clock : clock_of(l, event.command);
+}
+
+// ── the search ──
+
+/// Looks for a chain from one event to a later one, backwards.
+class MemoryOrder::Search {
+ public:
+  Search(MemoryOrder& order, const Event& target)
+      : order_(order),
+        target_(target),
+        agent_(order.agent_of(target)),
+        position_(order.position_of(target)),
+        ended_(order.line(target.origin).ended[target.command]) {}
+
+  bool reaches_from(const Event& start) {
+    push(start);
+    while (!open_.empty()) {
+      const auto event = open_.back();
+      open_.pop_back();
+      if (event == target_ || Clock::covers(order_.clock_of(event), agent_, position_)) return true;
+      push_causes(event);
+    }
+    return false;
+  }
+
+ private:
+  void push(const Event& event) {
+    const auto ended =
+        order_.line(event.origin).ended[event.command];  // 0: a send whose bytes are on their way
+    const bool later = event == target_ || ended == 0 || ended > ended_;
+    if (later && seen_.emplace(event.origin, event.command).second) open_.push_back(event);
+  }
+
+  void push_causes(const Event& event) {
+    auto& l = order_.line(event.origin);
+    const auto push_own = [&](CommandIndex c) { push({event.origin, c}); };
+    for_producers(*l.program, event.command, push_own);
+    if (const auto found = l.overlaps.find(event.command); found != l.overlaps.end())
+      for (const auto c : found->second) push_own(c);
+    if (const auto found = l.sends.find(event.command); found != l.sends.end()) push(found->second);
+    push_waited(l, event);
+  }
+
+  /// What issue waited for: back to the last fence one by one; before it everything, of which only receives
+  /// can know of another PE.
+  void push_waited(Line& l, const Event& event) {
+    auto control = std::ranges::lower_bound(l.controls, event.command);
+    while (control != l.controls.begin()) {
+      const auto at = *--control;
+      const auto& c = l.program->command(at);
+      if (c.kind == CommandKind::fence) return push_receives_before(l, event.origin, at);
+      push({event.origin, c.kind == CommandKind::wait ? l.program->waited(c) : at});
+    }
+  }
+
+  void push_receives_before(const Line& l, std::uint32_t origin, CommandIndex fence) {
+    for (auto c = l.receives.rbegin(); c != l.receives.rend() && l.ended[*c] > ended_; ++c)
+      if (*c < fence) push({origin, *c});
+  }
+
+  MemoryOrder& order_;
+  Event target_;
+  Agent agent_;
+  std::uint64_t position_;
+  std::uint64_t ended_;
+  std::vector<Event> open_;
+  std::set<std::pair<std::uint32_t, CommandIndex>> seen_;
+};
+
+bool MemoryOrder::is_before(const Event& a, const Event& b) {
+  if (Clock::covers(clock_of(b), agent_of(a), position_of(a))) return true;
+  // Of host requests and whole launches the clocks know all there is to know.
+  if (line(a.origin).program == nullptr || line(b.origin).program == nullptr) return false;
+  return Search(*this, a).reaches_from(b);
+}
+
+}  // namespace kernbench::data

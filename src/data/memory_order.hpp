@@ -1,0 +1,111 @@
+// Which accesses the memory order of the machine puts one after the other.
+//
+// Commands of one PE run out of order, so an event is ordered after another only through a chain of: a tile
+// produced and read; wait, fence and load_scalar, which hold back what follows; accesses of one PE to
+// overlapping bytes; a send and its receive; the end of a launch and what follows in its stream; the order of
+// the host.
+//
+// Each event has a clock: prefixes of other PEs' programs that certainly came before it (fences and ends of
+// launches make prefixes). If the clock does not answer, the chain is looked for backwards, command by
+// command; only through events later than the one looked for.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "data/clock.hpp"
+#include "data/run_facts.hpp"
+#include "kernbench/program.hpp"
+
+namespace kernbench::data {
+
+/// A command of a program, or a transfer of the host (`command` is kNone).
+struct Event {
+  std::uint32_t origin = 0;
+  isa::CommandIndex command = isa::kNone;
+  friend bool operator==(const Event&, const Event&) = default;
+};
+
+class MemoryOrder {
+ public:
+  explicit MemoryOrder(RunFacts& facts) : facts_(facts) {}
+
+  /// The event has ended. To be called in the order of records; of sends and receives with their message.
+  void ended(const Event& event);
+  void sent(const Event& event, const Message& message);
+  void received(const Event& event, const Message& message);
+  /// Both are of one PE and touch the same bytes.
+  void overlapped(const Event& earlier, const Event& later);
+
+  /// Events of one agent are never hazards to each other.
+  Agent agent_of(const Event& event);
+  std::uint64_t position_of(const Event& event);
+  ClockPtr clock_of(const Event& event);
+  /// Both have ended, `a` before `b`, and they are of different agents.
+  bool is_before(const Event& a, const Event& b);
+
+ private:
+  struct Mark {  // from this command on, issue has waited for what the clock says
+    isa::CommandIndex from;
+    ClockPtr clock;
+  };
+  struct Line {  // a program at work, or a transfer of the host
+    const isa::Program* program = nullptr;
+    Agent agent = 0;
+    std::uint64_t base = 0;  // position of its first command
+    std::vector<Mark> issue;
+    std::vector<isa::CommandIndex> controls;  // wait, fence and load_scalar
+    std::size_t controls_passed = 0;
+    isa::CommandIndex last_fence = 0;                        // among those passed
+    std::unordered_map<isa::CommandIndex, ClockPtr> clocks;  // where they know more than issue did
+    std::vector<std::uint64_t> ended;                        // by command: when, counted from 1
+    std::vector<isa::CommandIndex> receives;                 // in the order they ended
+    std::unordered_map<isa::CommandIndex, Event> sends;      // of receives
+    std::unordered_map<isa::CommandIndex, std::vector<isa::CommandIndex>> overlaps;
+  };
+  struct Request {
+    ClockPtr start;
+    std::uint64_t position = 0;
+    Agent stream = 0;
+    std::vector<std::uint32_t> lines;
+    bool completed = false;
+    ClockPtr end;
+  };
+  struct Stream {
+    Agent agent = 0;
+    std::uint64_t requests = 0;
+    std::uint32_t current = 0;
+  };
+  struct Sent {
+    Event event;
+    ClockPtr clock;
+  };
+  class Search;
+
+  Line& line(std::uint32_t origin);
+  Request& request(std::uint32_t number);
+  ClockPtr end_of(std::uint32_t request);
+  ClockPtr end_of_line(Line& line);
+
+  const ClockPtr& issue_clock(Line& line, isa::CommandIndex command);
+  void pass(Line& line, isa::CommandIndex control);
+  ClockPtr after_fence(Line& line, const ClockPtr& before, isa::CommandIndex fence);
+  ClockPtr clock_of(Line& line, isa::CommandIndex command);
+  ClockPtr operands_clock(Line& line, isa::CommandIndex command);
+  void note(Line& line, isa::CommandIndex command, const ClockPtr& clock);
+
+  RunFacts& facts_;
+  std::uint64_t now_ = 0;
+  Agent agents_ = 0;
+  std::unordered_map<std::uint32_t, Line> lines_;
+  std::unordered_map<std::uint32_t, Request> requests_;
+  std::map<std::uint32_t, Stream> streams_;
+  std::map<PeCoord, std::pair<Agent, std::uint64_t>> pes_;  // and the next free position
+  std::map<std::pair<std::uint64_t, std::uint64_t>, Sent> sent_;
+};
+
+}  // namespace kernbench::data
