@@ -49,6 +49,7 @@ Pieces pieces_of(const HostTransfer& transfer) {
   Pieces out;
   std::int64_t offset = 0;
   for (const auto& p : transfer.pieces) {
+    if (p.size == Bytes(0)) continue;
     out.push_back({offset, p.size.count(), p.begin});
     offset += p.size.count();
   }

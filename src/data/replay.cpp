@@ -16,7 +16,6 @@
 namespace kernbench::data {
 namespace {
 
-constexpr std::size_t kWindow = 4096;     // pieces of work collected before they are done
 constexpr std::uint32_t kHostStrand = 0;  // strands of PEs count from 1
 
 int threads_of(const ReplayOptions& options) {
@@ -54,6 +53,7 @@ class ReplayExecutor::Planner {
       : store_(store),
         facts_(facts),
         tile_(options.gemm_tile),
+        window_size_(options.window),
         finder_(facts),
         window_(threads_of(options)) {}
 
@@ -103,6 +103,7 @@ class ReplayExecutor::Planner {
   MemoryStore& store_;
   RunFacts& facts_;
   TileShape tile_;
+  std::size_t window_size_;
   PieceFinder finder_;
   ReplayWindow window_;
   Time last_end_;
@@ -138,7 +139,7 @@ void ReplayExecutor::Planner::append(const device::OpRecord& record) {
             to_string(record.end), to_string(last_end_));
   last_end_ = record.end;
   plan(record);
-  if (window_.size() >= kWindow) window_.run();
+  if (window_.size() >= window_size_) window_.run();
 }
 
 void ReplayExecutor::Planner::plan(const device::OpRecord& record) {

@@ -19,6 +19,7 @@
 // defined.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 
 #include "data/composite.hpp"
@@ -29,8 +30,9 @@
 namespace kernbench::data {
 
 struct ReplayOptions {
-  int threads = 0;      // 0: one per core
-  TileShape gemm_tile;  // of the machine's GEMM units
+  int threads = 0;            // 0: one per core
+  TileShape gemm_tile;        // of the machine's GEMM units
+  std::size_t window = 4096;  // pieces of work that are collected before they are done
 };
 
 class ReplayExecutor {

@@ -85,7 +85,7 @@ class ReplayWindow::Crew {
 
   void work(int first) {
     const auto n = strands_.size();
-    while (busy_ > 0 && !failed_) {
+    while (busy_ > 0) {
       bool got_on = false;
       for (std::size_t i = 0; i < n; ++i) got_on |= advance((i + static_cast<std::size_t>(first)) % n);
       if (!got_on) std::this_thread::yield();
@@ -105,7 +105,7 @@ class ReplayWindow::Crew {
     if (state.held.test_and_set(std::memory_order_acquire)) return false;
     auto position = state.done.load(std::memory_order_relaxed);
     const auto begin = position;
-    while (position < entries.size() && is_ready(entries[position]) && !failed_) {
+    while (position < entries.size() && is_ready(entries[position])) {
       perform(entries[position]);
       state.done.store(++position, std::memory_order_release);
     }
@@ -114,14 +114,15 @@ class ReplayWindow::Crew {
     return position != begin;
   }
 
+  /// After an error only what came before it is still done: so the earliest error is found, whoever is
+  /// faster.
   void perform(Entry& entry) {
+    if (entry.serial > error_serial_) return;
     try {
       entry.work(std::max(1, threads_ / std::max(1, busy_.load())));
     } catch (...) {
       const std::scoped_lock lock(error_mutex_);
-      if (!error_ || entry.serial < error_serial_)
-        error_ = std::current_exception(), error_serial_ = entry.serial;
-      failed_ = true;
+      if (entry.serial < error_serial_) error_ = std::current_exception(), error_serial_ = entry.serial;
     }
   }
 
@@ -129,10 +130,9 @@ class ReplayWindow::Crew {
   int threads_;
   std::unique_ptr<State[]> states_;
   std::atomic<int> busy_{0};  // strands with work left
-  std::atomic<bool> failed_{false};
   std::mutex error_mutex_;
   std::exception_ptr error_;
-  std::uint64_t error_serial_ = 0;
+  std::atomic<std::uint64_t> error_serial_{UINT64_MAX};
 };
 
 void ReplayWindow::run_alone() {

@@ -119,10 +119,10 @@ class World : public RunFacts {
   Ring default_ring;
 
   /// Replays all records into a new store.
-  MemoryStore& replay(int threads = 1) {
+  MemoryStore& replay(int threads = 1, std::size_t window = 4096) {
     store_ = MemoryStore();
     for (const auto& [begin, size, name] : names_) store_.names().add(phys(begin), size, name);
-    ReplayExecutor executor(store_, *this, {.threads = threads, .gemm_tile = kTile});
+    ReplayExecutor executor(store_, *this, {.threads = threads, .gemm_tile = kTile, .window = window});
     for (const auto& r : records) executor.append(r);
     executor.finish();
     return store_;
