@@ -3,6 +3,8 @@
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
+#include <string>
+
 #include "workload.hpp"
 
 namespace {
@@ -34,9 +36,24 @@ int main(int argc, char** argv) {
   add("ring/bare", cases::ring_bare);
   add("recording/kernbench", cases::recording);
   add("recording/hold", cases::hold);
+  add("stream/packets", [] { return cases::stream(1, false); });
+  add("stream/runs", [] { return cases::stream(1, true); });
+  add("neighbour/packets", [] { return cases::neighbour(false); });
+  add("neighbour/runs", [] { return cases::neighbour(true); });
+  add("packets_at/1", [] { return cases::stream(1, false); });
+  add("packets_at/2", [] { return cases::stream(2, false); });
+  add("packets_at/4", [] { return cases::stream(4, false); });
+  add("packets_at/8", [] { return cases::stream(8, false); });
+  add("packets_at/16", [] { return cases::stream(16, false); });
+  add("runs_at/1", [] { return cases::stream(1, true); });
+  add("runs_at/2", [] { return cases::stream(2, true); });
+  add("runs_at/4", [] { return cases::stream(4, true); });
+  add("runs_at/8", [] { return cases::stream(8, true); });
+  add("runs_at/16", [] { return cases::stream(16, true); });
   add("gemm/kernbench", cases::gemm);
   add("gemm/replay", cases::gemm_replay);
   add("gemm/openblas", cases::gemm_openblas);
+  benchmark::AddCustomContext("bytes_per_packet", std::to_string(cases::bytes_per_packet()));
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
   benchmark::RunSpecifiedBenchmarks();

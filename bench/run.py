@@ -73,6 +73,59 @@ def compare_with_library(binary, repetitions, only):
               f"x {library} {rates[ours] / rates[library]:.2f} (target >= {least})", flush=True)
 
 
+def native_rates(binary, pattern, repetitions):
+    """Cases by name: best rate, and checksum; and what the program says of itself."""
+    best, context = {}, {}
+    for _ in range(repetitions):
+        out = subprocess.run(
+            [binary, f"--benchmark_filter={pattern}", "--benchmark_format=json", "--benchmark_min_time=0.05",
+             "--benchmark_repetitions=5", "--benchmark_enable_random_interleaving=true"],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        if out.returncode != 0:
+            sys.exit(f"{binary} failed on {pattern}:\n{out.stderr}")
+        result = json.loads(out.stdout)
+        context = result["context"]
+        for case in result["benchmarks"]:
+            if case["run_type"] != "iteration":
+                continue
+            name = "/".join(case["name"].split("/")[:2])
+            rate = max(case["items_per_second"], best.get(name, (0, ""))[0])
+            best[name] = (rate, case["label"])
+    return best, context
+
+
+def compare_fabric(binary, repetitions):
+    """Packets over links beside bare events; False if the two ways of moving messages differ in any time."""
+    cases, context = native_rates(binary, "^(stream|neighbour)/|^(hold|pipeline)/bare/", repetitions)
+    hold, pipeline = cases["hold/bare"][0], cases["pipeline/bare"][0]
+    print(f"\nfabric: packet-hops of 128 PEs reading 4 KiB at a time, 8 in flight; {context['bytes_per_packet']} bytes per packet "
+          f"in flight\nbare events: hold {human(hold)}, pipeline {human(pipeline)}")
+    row = "{:<34} {:>12} {:>8} {:>9} {:>11}  {}"
+    print(row.format("workload", "packet-hops", "x hold", "target", "x pipeline", "times"))
+    all_equal = True
+    for workload, title in [("stream", "own slices"), ("neighbour", "slices of the next cube")]:
+        equal = cases[f"{workload}/packets"][1] == cases[f"{workload}/runs"][1]
+        all_equal &= equal
+        for way, name, least in [("packets", "packet by packet", ">= 0.5"), ("runs", "in one piece", "")]:
+            rate = cases[f"{workload}/{way}"][0]
+            print(row.format(f"{title}, {name}", human(rate), f"{rate / hold:.2f}", least, f"{rate / pipeline:.2f}",
+                             "equal" if equal else "DIFFER"), flush=True)
+    return all_equal
+
+
+def show_fabric_scale(binary, repetitions):
+    cases, _ = native_rates(binary, "^(packets|runs)_at/", repetitions)
+    print("\nfabric: wall time per packet-hop, all PEs reading from their own slices (16 SIPs: at most 1.5 x 1 SIP)")
+    row = "{:>6} {:>8} {:>22} {:>18}"
+    print(row.format("SIPs", "PEs", "packet by packet", "in one piece"))
+    for sips in (1, 2, 4, 8, 16):
+        cells = []
+        for way in ("packets", "runs"):
+            rate = cases[f"{way}_at/{sips}"][0]
+            cells.append(f"{1e9 / rate:.1f} ns  x {cases[f'{way}_at/1'][0] / rate:.2f}")
+        print(row.format(sips, sips * 128, *cells), flush=True)
+
+
 def human(rate):
     if rate >= 1e9:
         return f"{rate / 1e9:.1f} G/s"
@@ -101,6 +154,9 @@ def main():
                          f"{rates['kernbench'] / rates['bare']:.2f}", f">= {least_bare}",
                          "equal" if equal else "DIFFER " + " ".join(sorted(checksums))), flush=True)
     compare_with_library(args.build_dir / "kernbench_bench", args.repetitions, args.only)
+    if args.only in (None, "fabric"):
+        all_equal &= compare_fabric(args.build_dir / "kernbench_bench", args.repetitions)
+        show_fabric_scale(args.build_dir / "kernbench_bench", args.repetitions)
     if args.only in (None, "scale"):
         print("\nscale: what a machine costs to build, every node and link visited and kept", flush=True)
         subprocess.run([args.build_dir / "kernbench_scale"], check=True)

@@ -50,6 +50,12 @@ Result gemm();
 Result gemm_replay();
 Result gemm_openblas();
 
+// The fabric: the DMA engines of all PEs read from memory, packet by packet or, where that changes nothing,
+// in one piece (`runs`). The unit is a packet over a link.
+Result stream(int sips, bool runs);  // each PE from its own slice
+Result neighbour(bool runs);         // of one SIP, each from a slice of the next cube: connections are shared
+std::size_t bytes_per_packet();      // in flight
+
 // An alternative, for comparison: the handlers of `hold_bare` on a binary heap.
 Result hold_heap();
 
