@@ -87,7 +87,10 @@ void DmaChannel::piece_done(DmaTransfer& transfer) {
   while (started_ > 0 && queue_[first_]->pieces_open_ == 0) {
     DmaTransfer& oldest = *queue_[first_++];
     --started_;
-    if (first_ == queue_.size()) queue_.clear(), first_ = 0;
+    if (2 * first_ > queue_.size()) {
+      queue_.erase(queue_.begin(), queue_.begin() + static_cast<std::ptrdiff_t>(first_));
+      first_ = 0;
+    }
     oldest.on_retired();
   }
   start_next();

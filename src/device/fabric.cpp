@@ -28,12 +28,16 @@ Fabric::Fabric(sim::Simulation& simulation, const topology::Graph& graph, Bytes 
   KB_ASSERT(simulation.partitions() == graph.partition_count(), "{} partitions for a machine of {}",
             simulation.partitions(), graph.partition_count());
   for (int i = 0; i < simulation.partitions(); ++i)
-    domains_.push_back(std::make_unique<Domain>(simulation.partition(i), graph_, packet_));
+    domains_.emplace_back(new FabricDomain(simulation.partition(i), graph_, packet_));
+  for (LinkState& l : links_) l.domain = domains_.front().get();
   for (int sip = 0; sip < graph.sips(); ++sip) {
+    for (std::uint32_t i = 0; i < graph.links_per_sip(); ++i)
+      links_[graph.first_link(sip).index + i].domain = &domain(sip + 1);
     const NodeId endpoint = graph.io(sip, topology::NodeKind::pcie_ep);
     for (const LinkId id :
          {graph.route(endpoint, graph.host())[0], graph.route(graph.system_switch(), endpoint)[0]}) {
-      Domain& from = domain(graph.partition(graph.link(id).from));
+      FabricDomain& from = domain(graph.partition(graph.link(id).from));
+      links_[id.index].domain = &from;
       from.borders[id.index] = std::make_unique<Border>(*this, from.partition);
     }
   }
@@ -50,15 +54,22 @@ Time Fabric::lookahead(const topology::Graph& graph) {
 
 Route& Fabric::route(NodeId from, NodeId to) {
   Route& route = domain(graph_.partition(from)).routes.route(from, to);
-  if (!route.source) route.source = &source_for(route);
+  if (!route.source) prepare(route);
   return route;
 }
 
+/// Gives a new route what packets will look for.
+void Fabric::prepare(Route& route) {
+  for (Hop& hop : route.hops) hop.state = &links_[hop.link.index];
+  route.source = &source_for(route);
+}
+
 Source& Fabric::source_for(Route& route) {
-  Domain& here = domain(route.partition);
-  Source*& source = here.source_of_link[route.hops.front().link.index];
+  FabricDomain& here = domain(route.partition);
+  const Hop& first = route.hops.front();
+  Source*& source = here.source_of_link[first.link.index];
   if (!source) {
-    here.sources.push_back(std::make_unique<Source>(*this, here.partition, route.hops.front().link.index));
+    here.sources.push_back(std::make_unique<Source>(*this, here.partition, *first.state, first.link.index));
     source = here.sources.back().get();
   }
   return *source;
@@ -66,7 +77,7 @@ Source& Fabric::source_for(Route& route) {
 
 void Fabric::send(Message& message) {
   Route& route = *message.route;
-  Domain& here = domain(route.partition);
+  FabricDomain& here = domain(route.partition);
   KB_ASSERT(message.bytes > 0_B, "a message of {} bytes to {}", message.bytes.count(), graph_.path(route.to));
   message.fabric_ = this;
   message.packets_ = (message.bytes.count() + packet_.count() - 1) / packet_.count();
@@ -75,7 +86,7 @@ void Fabric::send(Message& message) {
   message.opened_ = here.partition.now();
   ++here.counters.messages;
   if (options_.runs && RunMode(*this).try_start(message)) return;
-  enter_leg(message, 0);
+  enter_leg(message, route.hops.front());
   ++route.taken_apart;
   route.source->open(message);
 }
@@ -92,23 +103,22 @@ Time Fabric::occupy(LinkId id, Time duration, sim::Partition& here) {
 }
 
 void Fabric::take_turn(const Route& first_of, Time duration, sim::Event& done) {
-  LinkState& l = link(first_of.hops.front());
+  LinkState& l = *first_of.hops.front().state;
   if (l.owner && l.owner->runs) RunMode(*this).take_apart(*l.owner);
   first_of.source->take_turn(duration, done);
 }
 
 template <class Action>
-void Fabric::for_leg(const Route& route, std::size_t hop, Action&& action) {
-  const int partition = route.hops[hop].partition;
-  std::size_t first = hop;
-  while (first > 0 && route.hops[first - 1].partition == partition) --first;
-  for (std::size_t i = first; i < route.hops.size() && route.hops[i].partition == partition; ++i)
-    action(link(route.hops[i]));
+void Fabric::for_leg(const Route& route, const Hop& hop, Action&& action) {
+  const Hop* first = &hop;
+  while (first != route.hops.data() && (first - 1)->partition == hop.partition) --first;
+  for (const Hop* h = first; h != route.hops.data() + route.hops.size() && h->partition == hop.partition; ++h)
+    action(*h->state);
 }
 
 /// Claims the links of the message's way through this partition; whoever moved there in one piece no longer
 /// can.
-void Fabric::enter_leg(Message& message, std::size_t first_hop) {
+void Fabric::enter_leg(Message& message, const Hop& first_hop) {
   RunMode runs(*this);
   for_leg(*message.route, first_hop, [&](LinkState& l) {
     if (l.owner && l.owner->runs) runs.take_apart(*l.owner);
@@ -119,45 +129,50 @@ void Fabric::enter_leg(Message& message, std::size_t first_hop) {
   });
 }
 
-void Fabric::leave_leg(Message& message, std::size_t last_hop) {
+void Fabric::leave_leg(Message& message, const Hop& last_hop) {
   for_leg(*message.route, last_hop, [](LinkState& l) {
     if (--l.claims == 0) l.owner = nullptr;
   });
-  if (message.route->hops[last_hop].partition == message.route->partition) --message.route->taken_apart;
+  if (last_hop.partition == message.route->partition) --message.route->taken_apart;
+}
+
+Packet& Fabric::take_packet(Message& message, std::int64_t index) {
+  Packet& packet = domain(message.route->partition).packets.take();
+  packet.message = &message;
+  packet.index = static_cast<std::int32_t>(index);
+  packet.bytes = static_cast<std::int32_t>(std::min(packet_, message.bytes - packet_ * index).count());
+  return packet;
 }
 
 /// The next packet of a message takes the first link, which is free.
-Packet& Fabric::start_packet(Message& message) {
+Packet& Fabric::start_packet(Message& message, Time now) {
   Route& route = *message.route;
-  Domain& here = domain(route.partition);
+  const Hop& first = route.hops.front();
   const std::int64_t p = message.next_packet_++;
-  Packet& packet = here.packets.take();
-  packet.message = &message;
-  packet.index = static_cast<std::int32_t>(p);
-  packet.hop = 0;
-  packet.tail = here.partition.now();
-  route.next_offer = here.partition.now() + route.pace.of(p, message.bytes);
-  serve(packet, here);
-  if (p + 1 == message.packets_) here.partition.schedule_at(message.left_, link(route.hops.front()).free_at);
+  Packet& packet = take_packet(message, p);
+  packet.tail = now;
+  route.next_offer = now + route.pace.of(p, message.bytes);
+  serve(packet, first, now);
+  if (p + 1 == message.packets_)
+    domain(route.partition).partition.schedule_at(message.left_, first.state->free_at);
   return packet;
 }
 
 void Fabric::take_back_start(Packet& packet) {
-  Domain& here = domain(packet.message->route->partition);
-  take_back(packet, here);
+  take_back(packet);
   --packet.message->next_packet_;
-  PacketPool::give_back(packet, here.packets);
+  packet.hop->state->domain->packets.give_back(packet);
 }
 
 /// Undoes what `serve` did at this instant.
-void Fabric::take_back(Packet& packet, Domain& here) {
-  const bool cancelled = here.partition.cancel(packet);
+void Fabric::take_back(Packet& packet) {
+  LinkState& l = *packet.hop->state;
+  const bool cancelled = l.domain->partition.cancel(packet);
   KB_ASSERT(cancelled, "a packet to {} has moved on already", graph_.path(packet.message->route->to));
-  LinkState& l = link(packet.message->route->hops[static_cast<std::size_t>(--packet.hop)]);
   l.free_at = packet.link_was_free_at;
-  l.bytes -= size(packet);
+  l.bytes -= Bytes(packet.bytes);
   packet.tail = packet.tail_before_link;
-  --here.counters.packet_hops;
+  --l.domain->counters.packet_hops;
 }
 
 void Packet::arrive(sim::Event& e) {
@@ -165,85 +180,87 @@ void Packet::arrive(sim::Event& e) {
   packet.message->fabric_->arrive(packet);
 }
 
-/// The head of a packet is at the node where its next hop begins.
+/// The head of a packet is at the end of the link it took.
 void Fabric::arrive(Packet& packet) {
-  const Route& route = *packet.message->route;
-  const auto hop = static_cast<std::size_t>(packet.hop);
-  const bool at_end = hop == route.hops.size();
-  Domain& here = domain(at_end ? route.last_partition : route.hops[hop].partition);
-  if (packet.index == 0 && !at_end && route.hops[hop - 1].partition != route.hops[hop].partition)
-    enter_leg(*packet.message, hop);
-  if (at_end)
-    arrive_at_destination(packet, here);
-  else if (route.hops[hop].partition != route.hops[hop].next_partition)
-    here.borders.at(route.hops[hop].link.index)->add(packet);
+  if (packet.hop->last) return arrive_at_destination(packet);
+  const Hop& hop = packet.hop[1];
+  if (packet.hop->crosses && packet.index == 0) enter_leg(*packet.message, hop);
+  if (hop.crosses) [[unlikely]]
+    hop.state->domain->borders.at(hop.link.index)->add(packet);
   else
-    serve_in_order(packet, here);
+    serve_in_order(packet, hop);
+}
+
+/// Links serve heads as they arrive.
+void Fabric::serve_in_order(Packet& packet, const Hop& hop) {
+  LinkState& l = *hop.state;
+  const Time now = packet.time();
+  if (l.instant == now) return serve_among(packet, hop);
+  l.instant = now;
+  l.last = &packet;
+  packet.next = nullptr;
+  serve(packet, hop, now);
 }
 
 /// Of packets whose heads arrive at one instant, the one with the smaller key goes first. The others were
 /// served before it came, but nobody has seen that yet: take it back and serve them again, behind it.
-void Fabric::serve_in_order(Packet& packet, Domain& here) {
-  LinkState& l = link(packet.message->route->hops[static_cast<std::size_t>(packet.hop)]);
-  if (l.instant != here.partition.now()) {
-    l.instant = here.partition.now();
-    l.last = nullptr;
-  }
+void Fabric::serve_among(Packet& packet, const Hop& hop) {
+  LinkState& l = *hop.state;
   Packet* behind = nullptr;  // to be served again, first to last
   while (l.last && l.last->message->key_ > packet.message->key_) {
     Packet* again = l.last;
     l.last = again->next;
-    take_back(*again, here);
+    take_back(*again);
     again->next = behind;
     behind = again;
   }
-  const auto serve_next = [&](Packet& p) {
+  const auto serve_next = [&](Packet& p, const Hop& by) {
     p.next = l.last;
     l.last = &p;
-    serve(p, here);
+    serve(p, by, l.instant);
   };
-  serve_next(packet);
+  serve_next(packet, hop);
   while (behind) {
     Packet& again = *behind;
     behind = again.next;
-    serve_next(again);
+    serve_next(again, *again.hop);
   }
 }
 
+Time Fabric::occupancy(const Packet& packet, const Hop& hop) const {
+  if (packet.bytes == packet_.count() && hop.full != Time::never()) return hop.full;
+  return packet.message->route->occupancy(hop, packet.index, packet.message->bytes);
+}
+
 /// The formula of a link.
-void Fabric::serve(Packet& packet, Domain& here) {
-  Message& message = *packet.message;
-  const Route& route = *message.route;
-  const auto i = static_cast<std::size_t>(packet.hop);
-  const Hop& hop = route.hops[i];
-  LinkState& l = link(hop);
-  const Time head_arrival = here.partition.now();
+void Fabric::serve(Packet& packet, const Hop& hop, Time head_arrival) {
+  LinkState& l = *hop.state;
   const Time tail_arrival = packet.tail;
 
   const Time start = std::max(head_arrival, l.free_at);
-  const Time end = std::max(start + route.occupancy(i, packet.index, message.bytes), tail_arrival);
+  const Time end = std::max(start + occupancy(packet, hop), tail_arrival);
   packet.link_was_free_at = l.free_at;
   packet.tail_before_link = tail_arrival;
   l.free_at = end;
   l.deepest_wait = std::max(l.deepest_wait, start - head_arrival);
-  l.bytes += size(packet);
-  ++here.counters.packet_hops;
+  l.bytes += Bytes(packet.bytes);
+  ++l.domain->counters.packet_hops;
   if (watcher_) [[unlikely]]
-    watcher_->on_link(message, packet.index, i, start);
+    watcher_->on_link(*packet.message, packet.index, hop, start);
 
-  packet.hop = static_cast<std::int32_t>(i + 1);
+  packet.hop = &hop;
   packet.tail = end + hop.forward;
-  forward(packet, hop, start + hop.forward, here);
+  if (hop.crosses) [[unlikely]]
+    cross(packet, hop, start + hop.forward);
+  else
+    l.domain->partition.schedule_at(packet, start + hop.forward);
 }
 
-void Fabric::forward(Packet& packet, const Hop& hop, Time head, Domain& here) {
-  if (hop.partition == hop.next_partition) {
-    here.partition.schedule_at(packet, head);
-    return;
-  }
-  if (packet.index + 1 == packet.message->packets_)
-    leave_leg(*packet.message, static_cast<std::size_t>(packet.hop) - 1);
-  here.partition.post(simulation_.partition(hop.next_partition), packet, head - here.partition.now());
+/// On to another partition.
+void Fabric::cross(Packet& packet, const Hop& hop, Time head) {
+  if (packet.index + 1 == packet.message->packets_) leave_leg(*packet.message, hop);
+  sim::Partition& here = hop.state->domain->partition;
+  here.post(simulation_.partition(hop.next_partition), packet, head - here.now());
 }
 
 void Fabric::Border::add(Packet& packet) {
@@ -254,19 +271,23 @@ void Fabric::Border::add(Packet& packet) {
 void Fabric::Border::commit() {
   std::sort(arrived_.begin(), arrived_.end(),
             [](const Packet* a, const Packet* b) { return a->message->key_ < b->message->key_; });
-  Domain& here = fabric_.domain(partition_.id());
-  for (Packet* packet : arrived_) fabric_.serve(*packet, here);
+  for (Packet* packet : arrived_) fabric_.serve(*packet, packet->hop[1], partition_.now());
   arrived_.clear();
 }
 
-void Fabric::arrive_at_destination(Packet& packet, Domain& here) {
+void Fabric::arrive_at_destination(Packet& packet) {
   Message& message = *packet.message;
+  const Route& route = *message.route;
+  const Hop& hop = *packet.hop;
   message.on_packet(packet.index, packet.tail);
   if (packet.index + 1 == message.packets_) {
-    leave_leg(message, message.route->hops.size() - 1);
-    here.partition.schedule_at(message.delivered_, packet.tail);
+    if (!hop.crosses) leave_leg(message, hop);
+    domain(route.last_partition).partition.schedule_at(message.delivered_, packet.tail);
   }
-  PacketPool::give_back(packet, here.packets);
+  if (route.partition == route.last_partition)
+    domain(route.partition).packets.give_back(packet);
+  else
+    domain(route.partition).packets.hand_back(packet);
 }
 
 void Message::leave() {
@@ -311,31 +332,16 @@ std::size_t Fabric::packets_made() const {
   return sum;
 }
 
-PacketPool::~PacketPool() {
-  for (Packet* list : {free_, returned_.load()})
-    while (list) delete std::exchange(list, list->next);
+void PacketPool::refill() {
+  free_ = returned_.exchange(nullptr, std::memory_order_acquire);
+  if (free_) return;
+  chunks_.push_back(std::make_unique<std::array<Packet, kChunk>>());
+  for (Packet& packet : *chunks_.back()) give_back(packet);
 }
 
-Packet& PacketPool::take() {
-  if (!free_) free_ = returned_.exchange(nullptr, std::memory_order_acquire);
-  if (!free_) {
-    ++made_;
-    auto* packet = new Packet;
-    packet->home = this;
-    return *packet;
-  }
-  return *std::exchange(free_, free_->next);
-}
-
-void PacketPool::give_back(Packet& packet, PacketPool& here) {
-  PacketPool& home = *packet.home;
-  if (&home == &here) {
-    packet.next = home.free_;
-    home.free_ = &packet;
-    return;
-  }
-  packet.next = home.returned_.load(std::memory_order_relaxed);
-  while (!home.returned_.compare_exchange_weak(packet.next, &packet, std::memory_order_release)) {
+void PacketPool::hand_back(Packet& packet) {
+  packet.next = returned_.load(std::memory_order_relaxed);
+  while (!returned_.compare_exchange_weak(packet.next, &packet, std::memory_order_release)) {
   }
 }
 

@@ -9,7 +9,6 @@
 #pragma once
 
 #include <array>
-#include <deque>
 #include <memory>
 #include <span>
 #include <vector>
@@ -43,7 +42,21 @@ struct FabricCounters {
 class FabricWatcher {
  public:
   virtual ~FabricWatcher() = default;
-  virtual void on_link(const Message& message, std::int64_t packet, std::size_t hop, Time start) = 0;
+  virtual void on_link(const Message& message, std::int64_t packet, const Hop& hop, Time start) = 0;
+};
+
+class FabricDomain;
+
+/// A link at work. One cache line.
+struct alignas(64) LinkState {
+  Time free_at;
+  Time instant = Time::from_ps(-1);  // of the latest arrival
+  Packet* last = nullptr;            // the packet served last at that instant
+  FabricDomain* domain = nullptr;    // of the node it leaves
+  Route* owner = nullptr;            // whose messages are under way here, if of one route alone
+  std::int32_t claims = 0;           // messages under way here
+  Bytes bytes;
+  Time deepest_wait;
 };
 
 class Fabric {
@@ -87,16 +100,7 @@ class Fabric {
   friend class Packet;
   friend class Source;
   friend class RunMode;
-
-  struct LinkState {
-    Time free_at;
-    Time instant = Time::from_ps(-1);  // of the latest arrival
-    Packet* last = nullptr;            // the packet served last at that instant
-    Route* owner = nullptr;            // whose messages are under way here, if of one route alone
-    std::int32_t claims = 0;           // messages under way here
-    Bytes bytes;
-    Time deepest_wait;
-  };
+  friend class FabricDomain;
 
   /// A link between partitions: what it forwards cannot be taken back, so it waits until all heads of an
   /// instant are there.
@@ -112,40 +116,26 @@ class Fabric {
     sim::MemberEvent<&Border::commit> commit_;
   };
 
-  /// What belongs to one partition, and so to one thread.
-  struct Domain {
-    Domain(sim::Partition& p, const topology::Graph& graph, Bytes packet)
-        : partition(p), routes(graph, packet) {}
-    sim::Partition& partition;
-    RouteBook routes;
-    PacketPool packets;
-    std::vector<std::unique_ptr<Source>> sources;
-    std::unordered_map<std::uint32_t, Source*> source_of_link;
-    std::unordered_map<std::uint32_t, std::unique_ptr<Border>> borders;
-    FabricCounters counters;
-  };
-
-  LinkState& link(const Hop& hop) { return links_[hop.link.index]; }
-  Bytes size(const Packet& packet) const {
-    return std::min(packet_, packet.message->bytes - packet_ * packet.index);
-  }
-  Domain& domain(int partition) { return *domains_[static_cast<std::size_t>(partition)]; }
+  FabricDomain& domain(int partition) { return *domains_[static_cast<std::size_t>(partition)]; }
+  void prepare(Route& route);
   Source& source_for(Route& route);
 
-  Packet& start_packet(Message& message);
+  Packet& take_packet(Message& message, std::int64_t index);
+  Packet& start_packet(Message& message, Time now);
   void take_back_start(Packet& packet);
   void arrive(Packet& packet);
-  void serve(Packet& packet, Domain& here);
-  void serve_in_order(Packet& packet, Domain& here);
-  void take_back(Packet& packet, Domain& here);
-  void forward(Packet& packet, const Hop& hop, Time head, Domain& here);
-  void arrive_at_destination(Packet& packet, Domain& here);
-  void complete(Message& message);
+  void serve(Packet& packet, const Hop& hop, Time head_arrival);
+  void serve_in_order(Packet& packet, const Hop& hop);
+  void serve_among(Packet& packet, const Hop& hop);
+  void take_back(Packet& packet);
+  Time occupancy(const Packet& packet, const Hop& hop) const;
+  void cross(Packet& packet, const Hop& hop, Time head);
+  void arrive_at_destination(Packet& packet);
 
-  void enter_leg(Message& message, std::size_t first_hop);
-  void leave_leg(Message& message, std::size_t last_hop);
+  void enter_leg(Message& message, const Hop& first_hop);
+  void leave_leg(Message& message, const Hop& last_hop);
   template <class Action>
-  void for_leg(const Route& route, std::size_t hop, Action&& action);
+  void for_leg(const Route& route, const Hop& hop, Action&& action);
 
   sim::Simulation& simulation_;
   const topology::Graph& graph_;
@@ -153,7 +143,28 @@ class Fabric {
   const FabricOptions options_;
   FabricWatcher* watcher_ = nullptr;
   std::vector<LinkState> links_;
-  std::vector<std::unique_ptr<Domain>> domains_;
+  std::vector<std::unique_ptr<FabricDomain>> domains_;
+};
+
+/// What belongs to one partition, and so to one thread.
+class FabricDomain {
+ private:
+  friend class Fabric;
+  friend class RunMode;
+
+  FabricDomain(sim::Partition& p, const topology::Graph& graph, Bytes packet)
+      : partition(p), routes(graph, packet) {}
+
+  sim::Partition& partition;
+  FabricCounters counters;
+  PacketPool packets;
+  RouteBook routes;
+  std::vector<std::unique_ptr<Source>> sources;
+  std::unordered_map<std::uint32_t, Source*> source_of_link;
+  std::unordered_map<std::uint32_t, std::unique_ptr<Fabric::Border>> borders;
+  // Working space of RunMode.
+  std::vector<Message*> messages_apart;
+  std::vector<Packet*> packets_apart;
 };
 
 /// Messages of one sender that go out in order: each is sent when the one before has left.
@@ -174,8 +185,9 @@ class Lane {
 /// Where messages enter a first link: they take turns, traffic class by class and message by message.
 class Source {
  public:
-  Source(Fabric& fabric, sim::Partition& partition, std::uint32_t link)
-      : fabric_(fabric), partition_(partition), link_(link), serve_(*this) {}
+  /// `number` tells senders apart, in the order in which links serve them.
+  Source(Fabric& fabric, sim::Partition& partition, LinkState& first_link, std::uint32_t number)
+      : fabric_(fabric), partition_(partition), first_link_(first_link), number_(number), serve_(*this) {}
 
   void open(Message& message);
   /// Opens a message of which packets have already left, the last of all that left here.
@@ -183,7 +195,7 @@ class Source {
   /// Takes the link for something else, in turn with the packets.
   void take_turn(Time duration, sim::Event& done);
   bool idle() const { return open_count_ == 0 && others_.empty(); }
-  std::uint64_t next_key() { return std::uint64_t{link_} << 32 | sequence_++; }
+  std::uint64_t next_key() { return std::uint64_t{number_} << 32 | sequence_++; }
 
  private:
   struct Ring {
@@ -196,11 +208,13 @@ class Source {
     sim::Event* done;
   };
 
+  Ring& ring_of(const Message& message) { return rings_[static_cast<std::size_t>(message.channel)]; }
   void serve();
   void schedule();
   void reschedule();
   Message* pick();
   Message* pick(bool older_only);
+  Message* find_sole() const;
   void start(const Other& other);
   static Time offer(const Message& message);
   void start(Message& message);
@@ -209,12 +223,14 @@ class Source {
 
   Fabric& fabric_;
   sim::Partition& partition_;
-  std::uint32_t link_;
+  LinkState& first_link_;
+  const std::uint32_t number_;
   std::uint32_t sequence_ = 0;
   std::array<Ring, kChannels> rings_;
   std::size_t turn_ = 0;
   std::size_t open_count_ = 0;
-  std::deque<Other> others_;
+  Message* sole_ = nullptr;    // the open message, if there is but one
+  std::vector<Other> others_;  // oldest first
   bool others_turn_ = false;
   struct {
     Packet* packet = nullptr;  // the last packet, if its message came at the instant it left

@@ -68,8 +68,8 @@ void HbmSlice::on_run(Access& access) {
 /// From here on the packets come one by one.
 void HbmSlice::on_run_cut(Access& access, std::int64_t from) {
   catch_up(partition().now());
-  for (Incoming& in : incoming_)
-    if (in.access == &access && in.in_run) in.end = from;
+  for (std::size_t i = next_incoming_; i < incoming_.size(); ++i)
+    if (Incoming& in = incoming_[i]; in.access == &access && in.in_run) in.end = from;
 }
 
 /// Serves what has arrived by now. Writes are looked at only when somebody asks, but in the order in which
@@ -79,11 +79,18 @@ void HbmSlice::catch_up(Time now) {
     Incoming& in = incoming_[next_incoming_];
     for (; in.first < in.end; ++in.first) {
       const Time tail = in.in_run ? in.access->data().run_tail(in.first) : in.tail;
-      if (tail > now) return;
+      if (tail > now) return forget_served();
       serve_packet(*in.access, in.first, tail);
     }
   }
   incoming_.clear();
+  next_incoming_ = 0;
+}
+
+/// Drops what has been served, once that is most of what is kept.
+void HbmSlice::forget_served() {
+  if (next_incoming_ < incoming_.size() / 2) return;
+  incoming_.erase(incoming_.begin(), incoming_.begin() + static_cast<std::ptrdiff_t>(next_incoming_));
   next_incoming_ = 0;
 }
 

@@ -59,6 +59,7 @@ class HbmSlice final : public Memory {
   void on_run_cut(Access& access, std::int64_t from) override;
 
   void catch_up(Time now);
+  void forget_served();
   void serve_packet(Access& access, std::int64_t packet, Time tail);
 
   const HbmSpec spec_;

@@ -1,8 +1,11 @@
 // Messages and packets: what crosses the fabric.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "device/route.hpp"
@@ -82,21 +85,19 @@ class Message {
   std::vector<Time> starts_;  // where `ready` makes them uneven
 };
 
-class PacketPool;
-
-/// A packet in flight. Its event is the arrival of its head at the node where hop `hop` begins.
+/// A packet in flight. Its event is the arrival of its head at the end of the link it has taken.
 class Packet : public sim::Event {
  public:
   Packet() : Event(&arrive) {}
 
   Message* message = nullptr;
-  Packet* next = nullptr;  // in a pool; or served before this one at the same link and instant
-  Time tail;               // when its last byte is where its head is now
-  Time link_was_free_at;   // before this packet took the link it was served by last
-  Time tail_before_link;   // what `tail` was then
-  std::int32_t index = 0;  // which packet of the message
-  std::int32_t hop = 0;
-  PacketPool* home = nullptr;
+  const Hop* hop = nullptr;  // the link it has taken last
+  Packet* next = nullptr;    // in a pool; or served before this one at the same link and instant
+  Time tail;                 // when its last byte is where its head is now
+  Time link_was_free_at;     // before this packet took its link
+  Time tail_before_link;     // what `tail` was then
+  std::int32_t index = 0;    // which packet of the message
+  std::int32_t bytes = 0;
 
  private:
   static void arrive(sim::Event& e);
@@ -106,19 +107,23 @@ class Packet : public sim::Event {
 /// handed back.
 class PacketPool {
  public:
-  PacketPool() = default;
-  ~PacketPool();
-  PacketPool(const PacketPool&) = delete;
-  PacketPool& operator=(const PacketPool&) = delete;
-
-  Packet& take();
-  static void give_back(Packet& packet, PacketPool& here);
-  std::size_t made() const { return made_; }
+  Packet& take() {
+    if (!free_) refill();
+    return *std::exchange(free_, free_->next);
+  }
+  /// In the pool's own partition.
+  void give_back(Packet& packet) { packet.next = std::exchange(free_, &packet); }
+  /// From another partition.
+  void hand_back(Packet& packet);
+  std::size_t made() const { return chunks_.size() * kChunk; }
 
  private:
+  static constexpr std::size_t kChunk = 64;
+  void refill();
+
   Packet* free_ = nullptr;
   std::atomic<Packet*> returned_ = nullptr;
-  std::size_t made_ = 0;
+  std::vector<std::unique_ptr<std::array<Packet, kChunk>>> chunks_;
 };
 
 }  // namespace kernbench::device

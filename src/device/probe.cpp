@@ -106,11 +106,11 @@ class Prober::Travel final : public FabricWatcher {
     return by_dma ? DmaSpec::of(device_.machine()).overhead : Time();
   }
 
-  void on_link(const Message& message, std::int64_t packet, std::size_t hop, Time start) override {
+  void on_link(const Message& message, std::int64_t packet, const Hop& hop, Time start) override {
     if (packet != 0) return;
-    const Hop& link = message.route->hops[hop];
-    if (hop == 0) data_hops_.push_back({message.route->from, ProbeLeg::data, start - start_});
-    data_hops_.push_back({device_.graph().link(link.link).to, ProbeLeg::data, start + link.forward - start_});
+    if (&hop == message.route->hops.data())
+      data_hops_.push_back({message.route->from, ProbeLeg::data, start - start_});
+    data_hops_.push_back({device_.graph().link(hop.link).to, ProbeLeg::data, start + hop.forward - start_});
   }
 
   void append_signal(std::vector<ProbeHop>& hops, NodeId from, NodeId to, ProbeLeg leg, Time start) {

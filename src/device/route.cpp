@@ -30,8 +30,11 @@ std::unique_ptr<Route> RouteBook::make(topology::NodeId from, topology::NodeId t
   Bandwidth slowest;
   for (const topology::LinkId id : graph_.route(from, to)) {
     const topology::Link link = graph_.link(id);
-    Hop hop{
-        .link = id, .partition = graph_.partition(link.from), .next_partition = graph_.partition(link.to)};
+    Hop hop;
+    hop.link = id;
+    hop.partition = graph_.partition(link.from);
+    hop.next_partition = graph_.partition(link.to);
+    hop.crosses = hop.partition != hop.next_partition;
     hop.times = PacketTimes(link.bandwidth, packet_);
     hop.forward = link.wire + arrival_overhead(link.to);
     hop.before = route->latency;
@@ -41,6 +44,11 @@ std::unique_ptr<Route> RouteBook::make(topology::NodeId from, topology::NodeId t
     route->hops.push_back(hop);
   }
   route->pace = PacketTimes(slowest, packet_);
+  route->hops.back().last = true;
+  for (Hop& hop : route->hops)  // two times that never differ have a smaller one that never does
+    hop.full = hop.times.full() == Time::never() || route->pace.full() == Time::never()
+                   ? Time::never()
+                   : std::min(hop.times.full(), route->pace.full());
   return route;
 }
 

@@ -12,6 +12,7 @@ namespace kernbench::device {
 
 class Source;
 class Message;
+struct LinkState;
 
 /// The time the packets of a message take at some bandwidth. Packet p carries the bytes
 /// [p · packet, min((p + 1) · packet, message)); it takes ⌈end/bw⌉ − ⌈begin/bw⌉.
@@ -21,6 +22,8 @@ class PacketTimes {
   PacketTimes(Bandwidth bandwidth, Bytes packet);
 
   Bandwidth bandwidth() const { return bandwidth_; }
+  /// What every full packet takes; `never` if rounding makes them differ.
+  Time full() const { return uniform_ ? full_ : Time::never(); }
   /// From the first byte of the message to the first byte of packet `p`.
   Time until(std::int64_t p) const { return uniform_ ? full_ * p : bandwidth_.time_for(packet_ * p); }
   /// Packet `p` of a message of `bytes` alone.
@@ -38,12 +41,18 @@ class PacketTimes {
 };
 
 struct Hop {
+  // What every packet needs.
+  LinkState* state = nullptr;  // the fabric's own
+  Time forward;                // wire + overhead of the node the link leads to
+  Time full;                   // occupancy of a full packet; `never` if they differ
+  bool last = false;           // of the route
+  bool crosses = false;        // leads to another partition
+
   topology::LinkId link;
   int partition = 0;       // of the node the link leaves
   int next_partition = 0;  // of the node it leads to
   PacketTimes times;
-  Time forward;  // wire + overhead of the node it leads to
-  Time before;   // Σ forward of the hops before this one
+  Time before;  // Σ forward of the hops before this one
 };
 
 /// The one way from a node to another. Immutable but for the fabric's own bookkeeping.
@@ -62,10 +71,10 @@ struct Route {
   Message* runs = nullptr;   // messages under way in one piece
   int taken_apart = 0;       // messages under way packet by packet, in its first partition
 
-  /// How long packet `p` occupies hop `i`: its time at the link's bandwidth. A faster link never takes longer
+  /// How long packet `p` occupies a hop: its time at the link's bandwidth. A faster link never takes longer
   /// than the slowest one, not even by the picosecond that rounding would give.
-  Time occupancy(std::size_t i, std::int64_t p, Bytes bytes) const {
-    return std::min(hops[i].times.of(p, bytes), pace.of(p, bytes));
+  Time occupancy(const Hop& hop, std::int64_t p, Bytes bytes) const {
+    return std::min(hop.times.of(p, bytes), pace.of(p, bytes));
   }
 };
 

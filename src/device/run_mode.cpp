@@ -1,6 +1,7 @@
 #include "device/run_mode.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 namespace kernbench::device {
 
@@ -12,7 +13,7 @@ bool RunMode::try_start(Message& message) {
   message.offer_before_ = route.next_offer;
   plan_starts(message, first_start);
   for (const Hop& hop : route.hops) {
-    Fabric::LinkState& l = fabric_.link(hop);
+    LinkState& l = *hop.state;
     l.owner = &route;
     ++l.claims;
   }
@@ -23,7 +24,7 @@ bool RunMode::try_start(Message& message) {
   const Time last_start = message.run_start(last);
   route.next_offer = last_start + route.pace.of(last, message.bytes);
   sim::Partition& partition = fabric_.domain(route.partition).partition;
-  partition.schedule_at(message.left_, last_start + route.occupancy(0, last, message.bytes));
+  partition.schedule_at(message.left_, last_start + route.occupancy(route.hops.front(), last, message.bytes));
   partition.schedule_at(message.delivered_, message.run_tail(last));
   message.on_run();
   return true;
@@ -34,7 +35,7 @@ bool RunMode::has_route_to_itself(const Route& route, Time first_start) const {
   if (!route.local || route.taken_apart > 0 || !route.source->idle()) return false;
   if (route.runs && route.runs->left_.scheduled()) return false;
   return std::all_of(route.hops.begin(), route.hops.end(), [&](const Hop& hop) {
-    const Fabric::LinkState& l = fabric_.links_[hop.link.index];
+    const LinkState& l = *hop.state;
     return (l.claims == 0 || l.owner == &route) && l.free_at <= first_start + hop.before;
   });
 }
@@ -43,22 +44,22 @@ bool RunMode::has_route_to_itself(const Route& route, Time first_start) const {
 void RunMode::plan_starts(Message& message, Time first_start) {
   message.first_start_ = first_start;
   message.starts_.clear();
-  if (message.ready.empty()) return;
   const PacketTimes& pace = message.route->pace;
+  std::int64_t even = 0;  // packets that are ready when it is their turn
+  const auto ready = static_cast<std::int64_t>(message.ready.size());
+  while (even < ready && message.ready_at(even) <= first_start + pace.until(even)) ++even;
+  if (even == ready) return;
   Time start = first_start;
-  bool even = true;
   for (std::int64_t p = 0; p < message.packets_; ++p) {
     start = std::max(start, message.ready_at(p));
-    even &= start == first_start + pace.until(p);
     message.starts_.push_back(start);
     start += pace.of(p, message.bytes);
   }
-  if (even) message.starts_.clear();
 }
 
 void RunMode::finish(Message& message) {
   for (const Hop& hop : message.route->hops) {
-    Fabric::LinkState& l = fabric_.link(hop);
+    LinkState& l = *hop.state;
     l.bytes += message.bytes;
     if (--l.claims == 0) l.owner = nullptr;
   }
@@ -77,7 +78,8 @@ void RunMode::unlink(Message& message) {
 
 void RunMode::take_apart(Route& route) {
   // Oldest first, as their packets are on the way in that order.
-  std::vector<Message*> messages;
+  std::vector<Message*>& messages = fabric_.domain(route.partition).messages_apart;
+  messages.clear();
   for (Message* m = route.runs; m; m = m->next_run_) messages.push_back(m);
   std::for_each(messages.rbegin(), messages.rend(), [&](Message* m) { take_apart(*m); });
 }
@@ -110,7 +112,7 @@ void RunMode::take_apart(Message& message) {
     ++route.taken_apart;
   } else {  // all heads are there: nothing can change any more
     for (const Hop& hop : route.hops)
-      if (Fabric::LinkState& l = fabric_.link(hop); --l.claims == 0) l.owner = nullptr;
+      if (LinkState& l = *hop.state; --l.claims == 0) l.owner = nullptr;
   }
   if (left == message.packets_) return;
   partition.cancel(message.left_);
@@ -126,12 +128,12 @@ void RunMode::settle_links(Message& message, Time now) {
   FabricCounters& counters = fabric_.domain(route.partition).counters;
   for (std::size_t i = 0; i < route.hops.size(); ++i) {
     const Hop& hop = route.hops[i];
-    Fabric::LinkState& l = fabric_.link(hop);
+    LinkState& l = *hop.state;
     const std::int64_t passed = started_by(message, now, hop.before);
     if (passed == 0) continue;
     Time slowest_so_far;
     for (std::size_t j = 0; j <= i; ++j)
-      slowest_so_far = std::max(slowest_so_far, route.occupancy(j, passed - 1, message.bytes));
+      slowest_so_far = std::max(slowest_so_far, route.occupancy(route.hops[j], passed - 1, message.bytes));
     l.free_at = std::max(l.free_at, message.run_start(passed - 1) + hop.before + slowest_so_far);
     l.bytes += std::min(message.bytes, fabric_.packet_ * passed);
     counters.packet_hops += static_cast<std::uint64_t>(passed);
@@ -141,30 +143,28 @@ void RunMode::settle_links(Message& message, Time now) {
 /// Puts every packet that is between two links on its way, in the order in which they took their last link.
 void RunMode::place_packets(Message& message, Time now) {
   const Route& route = *message.route;
-  Fabric::Domain& here = fabric_.domain(route.partition);
+  FabricDomain& here = fabric_.domain(route.partition);
   const std::int64_t first = started_by(message, now, route.latency);
   const std::int64_t end = started_by(message, now, Time());
-  std::vector<Packet*> packets;
+  std::vector<Packet*>& packets = here.packets_apart;
+  packets.clear();
   for (std::int64_t p = first; p < end; ++p) {
     const Time start = message.run_start(p);
-    Packet& packet = here.packets.take();
-    packet.message = &message;
-    packet.index = static_cast<std::int32_t>(p);
+    Packet& packet = fabric_.take_packet(message, p);
     std::size_t hop = 0;  // the hop it comes to next
     Time length;          // of the packet on the way, stretched by the slowest link so far
     for (; hop < route.hops.size() && start + route.hops[hop].before <= now; ++hop)
-      length = std::max(length, route.occupancy(hop, p, message.bytes));
-    packet.hop = static_cast<std::int32_t>(hop);
-    packet.link_was_free_at = start + route.hops[hop - 1].before;  // here: when it took its last link
-    packet.tail = packet.link_was_free_at + route.hops[hop - 1].forward + length;
+      length = std::max(length, route.occupancy(route.hops[hop], p, message.bytes));
+    packet.hop = &route.hops[hop - 1];
+    packet.link_was_free_at = start + packet.hop->before;  // here: when it took its last link
+    packet.tail = packet.link_was_free_at + packet.hop->forward + length;
     packets.push_back(&packet);
   }
-  std::stable_sort(packets.begin(), packets.end(), [](const Packet* a, const Packet* b) {
-    return a->link_was_free_at < b->link_was_free_at;
+  std::sort(packets.begin(), packets.end(), [](const Packet* a, const Packet* b) {
+    return std::tie(a->link_was_free_at, a->index) < std::tie(b->link_was_free_at, b->index);
   });
   for (Packet* packet : packets)
-    here.partition.schedule_at(
-        *packet, packet->link_was_free_at + route.hops[static_cast<std::size_t>(packet->hop) - 1].forward);
+    here.partition.schedule_at(*packet, packet->link_was_free_at + packet->hop->forward);
 }
 
 }  // namespace kernbench::device

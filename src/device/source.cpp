@@ -7,20 +7,20 @@ namespace kernbench::device {
 
 void Source::open(Message& message) {
   if (latest_.packet && latest_.at == partition_.now()) take_back();
-  rings_[static_cast<std::size_t>(message.channel)].messages.push_back(&message);
-  ++open_count_;
+  ring_of(message).messages.push_back(&message);
+  sole_ = ++open_count_ == 1 ? &message : nullptr;
   reschedule();
 }
 
 void Source::take_turn(Time duration, sim::Event& done) {
-  if (idle() && fabric_.links_[link_].free_at <= partition_.now()) return start({duration, &done});
+  if (idle() && first_link_.free_at <= partition_.now()) return start({duration, &done});
   others_.push_back({duration, &done});
   reschedule();
 }
 
 void Source::start(const Other& other) {
   others_turn_ = false;
-  fabric_.links_[link_].free_at = partition_.now() + other.duration;
+  first_link_.free_at = partition_.now() + other.duration;
   partition_.schedule(*other.done, other.duration);
 }
 
@@ -49,14 +49,14 @@ Message* Source::pick(bool older_only) {
 }
 
 void Source::serve() {
-  if (fabric_.links_[link_].free_at <= partition_.now()) {
+  if (first_link_.free_at <= partition_.now()) {
     Message* message = others_turn_ && !others_.empty() ? nullptr : pick();
     if (message) {
       others_turn_ = true;
       start(*message);
     } else if (!others_.empty()) {
       const Other other = others_.front();
-      others_.pop_front();
+      others_.erase(others_.begin());
       start(other);
     }
   }
@@ -64,15 +64,21 @@ void Source::serve() {
 }
 
 Message* Source::pick() {
-  Message* older = pick(true);
-  return older ? older : pick(false);
+  if (!sole_) {
+    Message* older = pick(true);
+    return older ? older : pick(false);
+  }
+  if (offer(*sole_) > partition_.now()) return nullptr;
+  turn_ = (static_cast<std::size_t>(sole_->channel) + 1) % kChannels;
+  ring_of(*sole_).next = 1;
+  return sole_;
 }
 
 void Source::start(Message& message) {
-  Ring& ring = rings_[static_cast<std::size_t>(message.channel)];
+  const Time now = partition_.now();
   const Time offer_before = message.route->next_offer;
-  Packet& packet = fabric_.start_packet(message);
-  if (message.opened_ == partition_.now()) latest_ = {&packet, partition_.now(), offer_before, ring.next - 1};
+  Packet& packet = fabric_.start_packet(message, now);
+  if (message.opened_ == now) latest_ = {&packet, now, offer_before, ring_of(message).next - 1};
   if (message.next_packet_ == message.packets_) close(message);
 }
 
@@ -81,11 +87,12 @@ void Source::start(Message& message) {
 void Source::take_back() {
   Packet& packet = *std::exchange(latest_.packet, nullptr);
   Message& message = *packet.message;
-  Ring& ring = rings_[static_cast<std::size_t>(message.channel)];
+  Ring& ring = ring_of(message);
   if (message.next_packet_ == message.packets_) {  // it was closed
     partition_.cancel(message.left_);
     ring.messages.insert(ring.messages.begin() + static_cast<std::ptrdiff_t>(latest_.ring_index), &message);
     ++open_count_;
+    sole_ = find_sole();
   }
   fabric_.take_back_start(packet);
   message.route->next_offer = latest_.offer_before;
@@ -94,19 +101,28 @@ void Source::take_back() {
 }
 
 void Source::close(Message& message) {
-  Ring& ring = rings_[static_cast<std::size_t>(message.channel)];
+  Ring& ring = ring_of(message);
   const auto at = std::find(ring.messages.begin(), ring.messages.end(), &message);
   const auto index = static_cast<std::size_t>(at - ring.messages.begin());
   ring.messages.erase(at);
   if (ring.next > index) --ring.next;
-  if (--open_count_ > 0) return;
+  --open_count_;
+  sole_ = find_sole();
+  if (open_count_ > 0) return;
   turn_ = 0;  // a source that was idle begins anew, whoever was served last
   for (Ring& r : rings_) r.next = 0;
 }
 
+Message* Source::find_sole() const {
+  if (open_count_ != 1) return nullptr;
+  for (const Ring& ring : rings_)
+    if (!ring.messages.empty()) return ring.messages.front();
+  return nullptr;
+}
+
 void Source::resume(Message& message) {
   open(message);
-  Ring& ring = rings_[static_cast<std::size_t>(message.channel)];
+  Ring& ring = ring_of(message);
   ring.next = ring.messages.size();
   turn_ = (static_cast<std::size_t>(message.channel) + 1) % kChannels;
 }
@@ -118,10 +134,14 @@ void Source::reschedule() {
 
 /// Looks again when the link is free and some packet may be offered.
 void Source::schedule() {
-  Time next = others_.empty() ? Time::never() : partition_.now();
-  for (const Ring& ring : rings_)
-    for (const Message* message : ring.messages) next = std::min(next, offer(*message));
-  partition_.schedule_at(serve_, std::max({next, fabric_.links_[link_].free_at, partition_.now()}));
+  const Time now = partition_.now();
+  Time next = others_.empty() ? Time::never() : now;
+  if (sole_)
+    next = std::min(next, offer(*sole_));
+  else
+    for (const Ring& ring : rings_)
+      for (const Message* message : ring.messages) next = std::min(next, offer(*message));
+  partition_.schedule_at(serve_, std::max({next, first_link_.free_at, now}));
 }
 
 }  // namespace kernbench::device
