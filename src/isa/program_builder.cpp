@@ -31,8 +31,9 @@ Program ProgramBuilder::take(std::int64_t peak_granules) {
 
 std::uint32_t ProgramBuilder::shape(std::span<const std::int64_t> extents) {
   const auto same = [&](const Shape& s) {
-    return static_cast<std::size_t>(s.rank()) == extents.size() &&
-           std::equal(s.begin(), s.end(), extents.begin());
+    bool equal = static_cast<std::size_t>(s.rank()) == extents.size();
+    for (std::size_t i = 0; equal && i < extents.size(); ++i) equal = s.begin()[i] == extents[i];
+    return equal;
   };
   return shape_ids_.find_or_add(
       program_.shapes_, [&] { return hash_of(extents); }, same, [&] { return Shape(extents); });
@@ -79,15 +80,11 @@ std::uint32_t ProgramBuilder::file(const char* name) {
   return id;
 }
 
-std::uint32_t ProgramBuilder::line(const char* file, std::uint32_t line) {
-  auto& seen = seen_lines_[(line ^ (reinterpret_cast<std::uintptr_t>(file) >> 4)) % seen_lines_.size()];
-  if (seen.file == file && seen.line == line) return seen.id;
+std::uint32_t ProgramBuilder::new_line(const char* file, std::uint32_t line) {
   const Program::Line wanted{this->file(file), line};
   const auto same = [&](Program::Line l) { return l.file == wanted.file && l.line == wanted.line; };
-  const auto id = line_ids_.find_or_add(
+  return line_ids_.find_or_add(
       program_.lines_, [&] { return mix(wanted.file, line); }, same, [&] { return wanted; });
-  seen = {file, line, id};
-  return id;
 }
 
 std::uint32_t ProgramBuilder::composite(const CompositeSpec& spec, std::span<const EpilogueStep> steps) {
@@ -99,24 +96,15 @@ std::uint32_t ProgramBuilder::composite(const CompositeSpec& spec, std::span<con
   return static_cast<std::uint32_t>(program_.composites_.size() - 1);
 }
 
-ValueId ProgramBuilder::add(const Value& value) {
-  program_.values_.push_back(value);
-  return static_cast<ValueId>(program_.values_.size() - 1);
-}
-
 std::uint32_t ProgramBuilder::add_place(Program::Place place) {
   program_.places_.push_back(place);
   return static_cast<std::uint32_t>(program_.places_.size() - 1);
 }
 
-ValueId ProgramBuilder::tile(DType dtype, std::uint32_t shape, std::uint32_t granules) {
-  const auto producer = next_command();
-  return add({.shape = shape,
-              .producer = producer,
-              .last_reader = producer,
-              .granules = granules,
-              .dtype = dtype,
-              .kind = ValueKind::tile});
+std::uint32_t ProgramBuilder::add_reads(std::span<const ValueId> reads) {
+  const auto first = static_cast<std::uint32_t>(program_.more_reads_.size());
+  program_.more_reads_.insert(program_.more_reads_.end(), reads.begin(), reads.end());
+  return first;
 }
 
 ValueId ProgramBuilder::placed(DType dtype, std::uint32_t shape, std::uint64_t address) {
@@ -152,29 +140,6 @@ ValueId ProgramBuilder::scalar(DType dtype, double number) {
   const auto id = add({.shape = shape({}), .place = place, .dtype = dtype, .kind = ValueKind::scalar});
   seen = {bits, dtype, id};
   return id;
-}
-
-void ProgramBuilder::note_readers(std::span<const ValueId> reads, CommandIndex reader) {
-  for (const auto id : reads) {
-    auto& tile = program_.values_[program_.base(id)];
-    if (tile.producer == kNone || (tile.readers > 0 && tile.last_reader == reader)) continue;
-    tile.last_reader = reader;
-    ++tile.readers;
-  }
-}
-
-CommandIndex ProgramBuilder::append(Command c, std::span<const ValueId> reads) {
-  const auto index = next_command();
-  c.read_count = static_cast<std::uint8_t>(reads.size());
-  if (reads.size() <= c.read.size()) {
-    std::ranges::copy(reads, c.read.begin());
-  } else {
-    c.read[0] = static_cast<std::uint32_t>(program_.more_reads_.size());
-    program_.more_reads_.insert(program_.more_reads_.end(), reads.begin(), reads.end());
-  }
-  note_readers(reads, index);
-  program_.commands_.push_back(c);
-  return index;
 }
 
 }  // namespace kernbench::isa

@@ -28,11 +28,23 @@ class ProgramBuilder {
   /// Empty runs, too, are a mask: nothing moves.
   std::uint32_t mask(std::span<const LaneRange> runs);
   std::uint32_t direction(std::string_view name);
-  std::uint32_t line(const char* file, std::uint32_t line);
+  std::uint32_t line(const char* file, std::uint32_t line) {
+    auto& seen = seen_lines_[(line ^ (reinterpret_cast<std::uintptr_t>(file) >> 4)) % seen_lines_.size()];
+    if (seen.file != file || seen.line != line) seen = {file, line, new_line(file, line)};
+    return seen.id;
+  }
   std::uint32_t composite(const CompositeSpec& spec, std::span<const EpilogueStep> steps);
 
   /// The result of the next command. `granules` is 0 if it lives elsewhere than in scratch.
-  ValueId tile(DType dtype, std::uint32_t shape, std::uint32_t granules);
+  ValueId tile(DType dtype, std::uint32_t shape, std::uint32_t granules) {
+    const auto producer = next_command();
+    return add({.shape = shape,
+                .producer = producer,
+                .last_reader = producer,
+                .granules = granules,
+                .dtype = dtype,
+                .kind = ValueKind::tile});
+  }
   /// The same, at an address.
   ValueId placed(DType dtype, std::uint32_t shape, std::uint64_t address);
   /// `base` is a tile, not a view.
@@ -41,13 +53,35 @@ class ProgramBuilder {
   ValueId scalar(DType dtype, double number);
 
   /// Appends `c`, which reads `reads`.
-  CommandIndex append(Command c, std::span<const ValueId> reads);
+  CommandIndex append(Command c, std::span<const ValueId> reads) {
+    const auto index = next_command();
+    c.read_count = static_cast<std::uint8_t>(reads.size());
+    if (reads.size() <= c.read.size())
+      for (std::size_t i = 0; i < reads.size(); ++i) c.read[i] = reads[i];
+    else
+      c.read[0] = add_reads(reads);
+    note_readers(reads, index);
+    program_.commands_.push_back(c);
+    return index;
+  }
 
  private:
-  ValueId add(const Value& value);
+  ValueId add(const Value& value) {
+    program_.values_.push_back(value);
+    return static_cast<ValueId>(program_.values_.size() - 1);
+  }
+  std::uint32_t add_reads(std::span<const ValueId> reads);
+  std::uint32_t new_line(const char* file, std::uint32_t line);
   std::uint32_t add_place(Program::Place place);
   std::uint32_t file(const char* name);
-  void note_readers(std::span<const ValueId> reads, CommandIndex reader);
+  void note_readers(std::span<const ValueId> reads, CommandIndex reader) {
+    for (const auto id : reads) {
+      auto& tile = program_.values_[program_.base(id)];
+      if (tile.producer == kNone || (tile.readers > 0 && tile.last_reader == reader)) continue;
+      tile.last_reader = reader;
+      ++tile.readers;
+    }
+  }
 
   struct SeenScalar {
     std::uint64_t bits = 0;

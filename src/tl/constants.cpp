@@ -153,6 +153,24 @@ Int element(const Shape& shape, const isa::Strides& strides, Int lane) {
   return at;
 }
 
+/// The length of the last axis, and the step along it.
+Int row_length(const Shape& shape) { return shape.rank() == 0 ? 1 : shape[shape.rank() - 1]; }
+Int row_step(const Shape& shape, const isa::Strides& strides) {
+  return shape.rank() == 0 ? 0 : strides[static_cast<std::size_t>(shape.rank() - 1)];
+}
+
+/// `in` read by strides in the order of `shape`.
+KnownValues::Numbers gathered(const KnownValues::Numbers& in, const Shape& shape, const isa::Strides& strides,
+                              Int offset) {
+  KnownValues::Numbers out(static_cast<std::size_t>(shape.elements()));
+  const auto length = row_length(shape), step = row_step(shape, strides);
+  for (Int first = 0; first < shape.elements(); first += length) {
+    const double* row = in.data() + offset + element(shape, strides, first);
+    for (Int i = 0; i < length; ++i) out[static_cast<std::size_t>(first + i)] = row[i * step];
+  }
+  return out;
+}
+
 }  // namespace
 
 double round_to(DType dtype, double number) {
@@ -218,39 +236,30 @@ void KnownValues::evaluate(const isa::Program& program, ValueId id) {
 
 KnownValues::Numbers KnownValues::view(const isa::Program& program, ValueId id) const {
   const auto layout = program.layout(id);
-  const auto& shape = program.shape(id);
-  const auto& base = known_.at(layout.base);
-  Numbers numbers(static_cast<std::size_t>(shape.elements()));
-  for (std::size_t lane = 0; lane < numbers.size(); ++lane)
-    numbers[lane] = base[static_cast<std::size_t>(layout.offset +
-                                                  element(shape, layout.strides, static_cast<Int>(lane)))];
-  return numbers;
+  return gathered(known_.at(layout.base), program.shape(id), layout.strides, layout.offset);
 }
 
 KnownValues::Numbers KnownValues::math(const isa::Program& program, const isa::Command& c) const {
   const auto& shape = program.shape(c.result);
   const auto dtype = program.value(c.result).dtype;
   const auto reads = program.reads(c);
-  Numbers numbers(static_cast<std::size_t>(shape.elements()));
-  std::array<const Numbers*, 3> in{};
-  std::array<isa::Strides, 3> strides{};
+  std::array<Numbers, 3> in;
   DType promoted = program.value(reads[0]).dtype;
   for (std::size_t i = 0; i < reads.size(); ++i) {
-    in[i] = &known_.at(reads[i]);
-    strides[i] = broadcast_strides(program.shape(reads[i]), shape);
+    in[i] = gathered(known_.at(reads[i]), shape, broadcast_strides(program.shape(reads[i]), shape), 0);
     promoted = promote(promoted, program.value(reads[i]).dtype);
   }
-  const LaneOp op{c.op, promoted, dtype};
-  for (std::size_t lane = 0; lane < numbers.size(); ++lane) {
-    std::array<double, 3> x{};
-    for (std::size_t i = 0; i < reads.size(); ++i)
-      x[i] = (*in[i])[static_cast<std::size_t>(element(shape, strides[i], static_cast<Int>(lane)))];
-    if (c.op == MathOp::arange)
-      numbers[lane] = x[0] + static_cast<double>(lane);
-    else if (c.op == MathOp::cast)
-      numbers[lane] = cast(promoted, dtype, x[0]);
-    else
-      numbers[lane] = op(x[0], x[1], x[2]);
+  auto numbers = std::move(in[0]);
+  if (c.op == MathOp::arange) {
+    for (std::size_t lane = 0; lane < numbers.size(); ++lane) numbers[lane] += static_cast<double>(lane);
+  } else if (c.op == MathOp::cast) {
+    for (auto& number : numbers) number = cast(promoted, dtype, number);
+  } else if (c.op != MathOp::fill) {
+    const LaneOp op{c.op, promoted, dtype};
+    in[1].resize(numbers.size());
+    in[2].resize(numbers.size());
+    for (std::size_t lane = 0; lane < numbers.size(); ++lane)
+      numbers[lane] = op(numbers[lane], in[1][lane], in[2][lane]);
   }
   return numbers;
 }

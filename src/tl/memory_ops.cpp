@@ -13,17 +13,21 @@ std::vector<isa::LaneRange> runs_of(const std::vector<double>& on, const Shape& 
   for (int i = 0; i < mask.rank(); ++i)
     if (mask[i] > 1) strides[static_cast<std::size_t>(i + more)] = dense[static_cast<std::size_t>(i)];
   std::vector<isa::LaneRange> runs;
-  for (std::int64_t lane = 0; lane < shape.elements(); ++lane) {
-    std::int64_t rest = lane, at = 0;
+  const auto length = shape.rank() == 0 ? 1 : shape[shape.rank() - 1];
+  const auto step = shape.rank() == 0 ? 0 : strides[static_cast<std::size_t>(shape.rank() - 1)];
+  for (std::int64_t row = 0; row < shape.elements(); row += length) {
+    std::int64_t rest = row, at = 0;
     for (int axis = shape.rank() - 1; axis >= 0; --axis) {
       at += rest % shape[axis] * strides[static_cast<std::size_t>(axis)];
       rest /= shape[axis];
     }
-    if (on[static_cast<std::size_t>(at)] == 0) continue;
-    if (!runs.empty() && runs.back().end == lane)
-      ++runs.back().end;
-    else
-      runs.push_back({lane, lane + 1});
+    for (std::int64_t lane = row; lane < row + length; ++lane, at += step) {
+      if (on[static_cast<std::size_t>(at)] == 0) continue;
+      if (!runs.empty() && runs.back().end == lane)
+        ++runs.back().end;
+      else
+        runs.push_back({lane, lane + 1});
+    }
   }
   return runs;
 }

@@ -81,22 +81,15 @@ void Recorder::fail_scratch(isa::CommandIndex command) const {
         "a tile is live until its last reader; use smaller tiles or read them for the last time earlier"});
 }
 
-isa::ValueId Recorder::tile_or_reference(const Tile& t, std::string_view op, At at) const {
-  if (t.recorder_ == this && t.id_ < builder_.program().values().size()) [[likely]]
-    return t.id_;
+void Recorder::fail_handle(const Tile& t, std::string_view op, At at) const {
   if (t.recorder_ == nullptr)
     fail(at,
          {"tile", fmt::format("{} of an empty tile", op), "assign the handle the result of a tl call first"});
+  if (t.recorder_ == this && t.id_ < builder_.program().values().size())
+    fail(at, {"tile", fmt::format("{} of {}, a reference to memory", op, describe(t.id_)),
+              "load it first; only composite takes references"});
   fail(at, {"tile", fmt::format("{} of a tile of another recording", op),
             "tiles live in the kernel run that made them; pass data through memory or queues"});
-}
-
-isa::ValueId Recorder::tile(const Tile& t, std::string_view op, At at) const {
-  const auto id = tile_or_reference(t, op, at);
-  if (value(id).kind == isa::ValueKind::reference)
-    fail(at, {"tile", fmt::format("{} of {}, a reference to memory", op, describe(id)),
-              "load it first; only composite takes references"});
-  return id;
 }
 
 const isa::Program& Recorder::program_of(const Tile& tile) {
@@ -128,15 +121,19 @@ std::uint32_t Recorder::shape_id(const Dims& dims, std::string_view op, At at) {
       at, "shape", [&] { return std::string(op); }, [&] { return builder_.shape(dims.values()); });
 }
 
+void Recorder::fail_large_tile(DType dtype, std::uint32_t shape, At at) const {
+  fail(at, {"scratch",
+            fmt::format("a tile {}{} alone exceeds the PE's scratch of {}", to_string(dtype),
+                        to_string(builder_.program().shape_of(shape)), to_string(environment_.scratch)),
+            "work on smaller tiles"});
+}
+
 isa::ValueId Recorder::new_tile(DType dtype, std::uint32_t shape, At at) {
+  constexpr std::uint64_t kGranule = isa::kGranuleBytes;
   const auto elements = static_cast<std::uint64_t>(builder_.program().shape_of(shape).elements());
-  const auto per_granule = static_cast<std::uint64_t>(isa::kGranuleBytes / itemsize(dtype));
-  const auto granules = (elements + per_granule - 1) / per_granule;
-  if (granules > scratch_granules_)
-    fail(at, {"scratch",
-              fmt::format("a tile {}{} alone exceeds the PE's scratch of {}", to_string(dtype),
-                          to_string(builder_.program().shape_of(shape)), to_string(environment_.scratch)),
-              "work on smaller tiles"});
+  if (elements > scratch_granules_ * kGranule) fail_large_tile(dtype, shape, at);
+  const auto granules = (elements * static_cast<std::uint64_t>(itemsize(dtype)) + kGranule - 1) / kGranule;
+  if (granules > scratch_granules_) fail_large_tile(dtype, shape, at);
   return builder_.tile(dtype, shape, static_cast<std::uint32_t>(granules));
 }
 

@@ -51,9 +51,18 @@ class Recorder {
 
   // ── operands ──
   /// The value behind a handle that `op` reads: not empty, of this recording, no reference.
-  isa::ValueId tile(const Tile& t, std::string_view op, At at) const;
+  isa::ValueId tile(const Tile& t, std::string_view op, At at) const {
+    const auto id = tile_or_reference(t, op, at);
+    if (value(id).kind == isa::ValueKind::reference) [[unlikely]]
+      fail_handle(t, op, at);
+    return id;
+  }
   /// The same, references allowed.
-  isa::ValueId tile_or_reference(const Tile& t, std::string_view op, At at) const;
+  isa::ValueId tile_or_reference(const Tile& t, std::string_view op, At at) const {
+    if (t.recorder_ != this || t.id_ >= builder_.program().values().size()) [[unlikely]]
+      fail_handle(t, op, at);
+    return t.id_;
+  }
   /// `%3:f16[32]`
   std::string describe(isa::ValueId id) const;
   std::string describe(std::span<const isa::ValueId> ids) const;
@@ -122,6 +131,8 @@ class Recorder {
   std::uint32_t common_shape(MathOp op, const Typed& typed, At at);
   isa::SourceLine source_line(At at) const;
   [[noreturn]] void fail_scratch(isa::CommandIndex command) const;
+  [[noreturn]] void fail_large_tile(DType dtype, std::uint32_t shape, At at) const;
+  [[noreturn]] void fail_handle(const Tile& t, std::string_view op, At at) const;
 
   Environment environment_;
   std::uint64_t scratch_granules_;
