@@ -6,8 +6,7 @@
 //
 //   Registry registry = builtin_registry();
 //   registry.add_impl("pe_gemm", {"acme.systolic", "a weight-stationary array",
-//                                 {Param::integer("fill_cycles", 12, {0, 1000}, "cycles to fill the
-//                                 array")}});
+//                                 {Param::integer("fill_cycles", 12, {0, 1000}, "cycles to fill it")}});
 #pragma once
 
 #include <string>

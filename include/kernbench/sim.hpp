@@ -1,11 +1,10 @@
 // The discrete-event kernel: clocks, events, processes, building blocks. It knows nothing of accelerators.
 //
-//   Simulation sim(partitions, lookahead);       simulation.hpp   owns partitions, runs them, on threads if
-//   asked Partition& here = sim.partition(0);          partition.hpp    a clock: now, schedule, cancel, post,
-//   spawn, stop MemberEvent<&Timer::expire> expire{timer};   event.hpp        plain handlers on intrusive
-//   events here.spawn(router(in, out));                 process.hpp      coroutines: Process, Task<T>,
-//   co_await delay(5_ns) Fifo<Packet> in(here, 16);                   blocks.hpp       Fifo, Server, Link,
-//   Signal, Resource
+//   Simulation sim(partitions, lookahead);          simulation.hpp  owns partitions; runs them, on threads if asked
+//   Partition& here = sim.partition(0);             partition.hpp   a clock: now, schedule, cancel, post, spawn, stop
+//   MemberEvent<&Timer::expire> expire{timer};      event.hpp       plain handlers on intrusive events
+//   here.spawn(router(in, out));                    process.hpp     coroutines: Process, Task<T>, co_await delay(5_ns)
+//   Fifo<Packet> in(here, 16);                      blocks.hpp      Fifo, Server, Link, Signal, Resource
 //
 // Time is in whole picoseconds. The order of events is total and reproducible: by time; at one instant
 // letters from other partitions first, by (source, sequence), then own events as they were scheduled. Nothing

@@ -106,6 +106,9 @@ ControlPath::Cpu& ControlPath::m_cpu(CubeCoord cube) {
 void ControlPath::submit(ControlRequest& request) {
   KB_ASSERT(!request.targets.empty(), "a request for no PE of sip{}", request.sip);
   const topology::Graph& graph = fabric_.graph();
+  KB_ASSERT(std::is_sorted(request.targets.begin(), request.targets.end()) &&
+                request.targets.front().sip == request.sip && request.targets.back().sip == request.sip,
+            "the targets of a request to sip{} must be of it, and in order", request.sip);
   request.submitted_ = fabric_.partition_of(graph.host()).now();
   request.late_starts_ = 0;
   request.latest_ = Time();

@@ -42,7 +42,7 @@ class ControlRequest {
   ControlRequest& operator=(const ControlRequest&) = delete;
 
   int sip = 0;
-  std::vector<PeCoord> targets;                          // cube by cube
+  std::vector<PeCoord> targets;                          // of that SIP, ascending
   topology::NodeKind part = topology::NodeKind::pe_cpu;  // which part of the PE it is for
 
   Time submitted() const { return submitted_; }

@@ -14,6 +14,7 @@ Device::Device(const topology::Machine& machine, FabricOptions options)
       simulation_(graph_.partition_count(), Fabric::lookahead(graph_)),
       fabric_(simulation_, graph_, machine_.at("fabric").bytes("packet_bytes"), options),
       control_(fabric_, machine_) {
+  check_behaviours();
   const HbmSpec hbm_spec = HbmSpec::of(machine_);
   for (int sip = 0; sip < graph_.sips(); ++sip) {
     for (int cube = 0; cube < graph_.cubes(); ++cube) {
@@ -31,6 +32,19 @@ Device::Device(const topology::Machine& machine, FabricOptions options)
 }
 
 Device::~Device() = default;
+
+/// An impl that nobody gave a behaviour must not run as if it were the builtin one.
+void Device::check_behaviours() const {
+  for (const topology::Group& group : machine_.groups()) {
+    if (!group.is_component() || group.impl == "builtin." + group.kind) continue;
+    throw InputError(
+        {"device.no-behaviour", machine_.where(group.path),
+         fmt::format("'{}' of {} is registered with its parameters, but has no behaviour to simulate",
+                     group.impl, group.path),
+         fmt::format("use builtin.{} to simulate; `topology show`, `check` and `draw` work as it is",
+                     group.kind)});
+  }
+}
 
 DmaEngine& Device::dma(PeCoord pe) {
   auto& engine = dma_[index(pe)];

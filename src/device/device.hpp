@@ -40,6 +40,7 @@ class Device {
   DmaTransfer::Piece locate(address::PhysAddr address, Bytes bytes);
 
  private:
+  void check_behaviours() const;
   std::size_t index(PeCoord pe) const {
     return static_cast<std::size_t>((pe.sip * graph_.cubes() + pe.cube) * graph_.pes() + pe.pe);
   }

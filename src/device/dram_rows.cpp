@@ -66,6 +66,7 @@ class RowsDram final : public Dram {
     const Time closed_at = bank.row < 0 ? earliest : earliest + t_.precharge;
     const Time activate = outside_refresh(std::max(closed_at, bank.activate_ready));
     bank.row = row;
+    if (t_.refresh > Time()) bank.epoch = activate.ps() / t_.refresh_interval.ps();
     bank.activate_ready = activate + t_.cycle;
     return activate + t_.activate;
   }

@@ -12,12 +12,12 @@ void Access::start(Memory& memory, topology::NodeId issuer, topology::NodeId end
   data_.channel = channel;
   data_.ready.clear();
   progress = {};
+  issuer_ = issuer;
+  end_ = end;
   if (direction == Direction::read) {
-    data_.route = &fabric.route(memory.node(), end);
     fabric.signal(fabric.route(issuer, memory.node()), request_);
   } else {
     data_.route = &fabric.route(end, memory.node());
-    way_back_ = &fabric.route(memory.node(), issuer);
     lane ? lane->send(data_) : fabric.send(data_);
   }
 }
@@ -36,6 +36,7 @@ void Access::Data::on_run_cut(std::int64_t from) {
 
 void Access::serve() {
   at_memory_ = memory_->partition().now();
+  data_.route = &memory_->fabric().route(memory_->node(), end_);  // the memory's to look up: it sends
   memory_->serve_read(*this);
 }
 
@@ -49,6 +50,9 @@ void Access::data_delivered() {
   memory_->partition().schedule_at(commit_, through_memory_);
 }
 
-void Access::commit() { memory_->fabric().signal(*way_back_, acknowledge_); }
+void Access::commit() {
+  Fabric& fabric = memory_->fabric();
+  fabric.signal(fabric.route(memory_->node(), issuer_), acknowledge_);
+}
 
 }  // namespace kernbench::device

@@ -115,7 +115,7 @@ class Access {
   Extent extent_;
   Time at_memory_, through_memory_;
   Data data_;
-  const Route* way_back_ = nullptr;  // of a write's acknowledgement
+  topology::NodeId issuer_, end_;
   sim::MemberEvent<&Access::serve> request_;
   sim::MemberEvent<&Access::commit> commit_;
   sim::MemberEvent<&Access::acknowledge> acknowledge_;

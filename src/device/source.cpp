@@ -110,6 +110,7 @@ void Source::close(Message& message) {
   sole_ = find_sole();
   if (open_count_ > 0) return;
   turn_ = 0;  // a source that was idle begins anew, whoever was served last
+  others_turn_ = false;
   for (Ring& r : rings_) r.next = 0;
 }
 
@@ -125,6 +126,7 @@ void Source::resume(Message& message) {
   Ring& ring = ring_of(message);
   ring.next = ring.messages.size();
   turn_ = (static_cast<std::size_t>(message.channel) + 1) % kChannels;
+  others_turn_ = true;
 }
 
 void Source::reschedule() {

@@ -65,6 +65,32 @@ std::string without_attrs(std::string path) {
   return path;
 }
 
+bool is_component(const std::string& path) {
+  const SchemaEntry* entry = find_entry(path);
+  return entry && !entry->kind.empty();
+}
+
+void put_at(YamlNode& node, const YamlPlace& place) {
+  node.place = place;
+  for (YamlNode& item : node.items) put_at(item, place);
+  for (YamlNode::Entry& entry : node.entries) {
+    entry.place = place;
+    put_at(entry.value, place);
+  }
+}
+
+void check_override_target(const std::string& path, const std::string& group, const YamlPlace& place) {
+  if (find_entry(group)) return;
+  if (group.empty() && find_entry(path))
+    refuse("set", place, fmt::format("'{}' is a section", path),
+           fmt::format("name a value in it: {}.KEY=VALUE", path));
+  std::vector<std::string> paths;
+  for (const SchemaEntry& entry : schema()) paths.push_back(entry.path);
+  const std::string& meant = group.empty() ? path : group;
+  refuse("unknown-key", place, fmt::format("no part of the machine is called '{}'", meant),
+         suggest(meant, paths, "parts"));
+}
+
 void apply_override(YamlNode& root, const std::string& text) {
   const std::string place_name = "--set " + text;
   const YamlPlace place{std::make_shared<const std::string>(place_name)};
@@ -72,23 +98,20 @@ void apply_override(YamlNode& root, const std::string& text) {
   if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
     refuse("set", place, "an override is KEY=VALUE", "for example --set sip.cube_mesh.w=8");
   const std::string path = without_attrs(text.substr(0, equals));
-  const std::size_t dot = path.rfind('.');
   YamlNode value = parse_yaml(text.substr(equals + 1), place_name);
-  value.place = place;
-  for (YamlNode& item : value.items) item.place = place;
-
-  YamlNode* parent = &root;
-  const std::string group = dot == std::string::npos ? "" : path.substr(0, dot);
-  if (group.empty() || !find_entry(group)) {
-    std::vector<std::string> paths;
-    for (const SchemaEntry& entry : schema()) paths.push_back(entry.path);
-    refuse("unknown-key", place,
-           fmt::format("no part of the machine is called '{}'", group.empty() ? path : group),
-           suggest(group.empty() ? path : group, paths, "parts"));
-  }
-  parent = find_path(root, group);
+  put_at(value, place);
+  const std::string group = path.substr(0, path.rfind('.') == std::string::npos ? 0 : path.rfind('.'));
+  const std::string key = group.empty() ? path : path.substr(group.size() + 1);
+  check_override_target(path, group, place);
+  YamlNode* parent = find_path(root, group);
   if (!parent || parent->kind != YamlNode::Kind::map) return;  // the missing part is reported on reading
-  parent->set(path.substr(dot + 1), std::move(value));
+  if (key == "attrs" && is_component(group)) {                 // several values of one component
+    require_map(value, path);
+    for (YamlNode::Entry& entry : value.entries) parent->set(entry.key, std::move(entry.value));
+    return;
+  }
+  if (is_component(path) && value.kind == YamlNode::Kind::map) lift_attrs(value, path);
+  parent->set(key, std::move(value));
 }
 
 }  // namespace
@@ -155,7 +178,7 @@ class MachineLoader {
     const Impl& impl = find_impl(*kind, node);
     std::vector<Param> params = kind->params;
     params.insert(params.end(), impl.params.begin(), impl.params.end());
-    std::vector<std::string> known = {"kind", "impl", "attrs"};
+    std::vector<std::string> known = {"kind", "impl"};
     for (const Param& param : params) known.push_back(param.name);
     for (const YamlNode::Entry& item : node.entries)
       if (std::find(known.begin(), known.end(), item.key) == known.end()) refuse_key(item, entry.path, known);
@@ -207,7 +230,14 @@ Machine load_machine_text(const std::string& text, const std::string& file,
   YamlNode root = parse_yaml(text, file);
   lift_all_attrs(root);
   for (const std::string& override_text : overrides) apply_override(root, override_text);
-  return MachineLoader(std::move(root), file, registry).load();
+  try {
+    return MachineLoader(std::move(root), file, registry).load();
+  } catch (const InputError& e) {
+    if (overrides.empty() || e.where().starts_with("--set")) throw;
+    // Values that do not fit each other: the file's may have been fine before.
+    throw InputError({e.id(), e.where(), e.message(),
+                      fmt::format("{} (in effect: --set {})", e.hint(), join(overrides, " --set "))});
+  }
 }
 
 Machine load_machine(const std::string& file_or_name, std::span<const std::string> overrides,

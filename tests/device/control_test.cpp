@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "device/device_world.hpp"
+#include "device/request.hpp"
 
 namespace kernbench::device {
 namespace {
@@ -64,9 +65,8 @@ TEST(ControlPath, OnePe) {
 // connection wires, a crossing of 1 ps + 16 ns = 16.123 ns; from the last N connection 0 at r0c1 on as above.
 // In the cube the farthest PE is 7 at r5c5: m_cpu 9, r0c2 → r5c5 3·30 + 5·24 = 210 (around the hole costs
 // nothing more), 1, 1.
-//   at io_cpu's end 20.003; 3 rows 48.369; 16.043 + 5;
-//   0.221                                            89.636
-TEST(ControlPath, AMapToAllPesOfASip) {
+//   at io_cpu's end 20.003; 3 rows 48.369; 16.043 + 5; 0.221                           89.636
+TEST(ControlPath, ARequestToAllPesOfASip) {
   Machine m;
   Ping ping(m.device, 0, 16, 8);
   m.device.control().submit(ping);
@@ -126,41 +126,69 @@ TEST(ControlPath, MessagesOfASizePayForTheirBytes) {
   EXPECT_EQ(ping.total(), 2 * ping.arrivals[0]);
 }
 
-/// A host access that remembers when it was done.
-class HostAccess : public Access {
- public:
-  explicit HostAccess(Device& device) : device_(device) {}
-  Time done = Time::never();
-
- private:
-  void on_done() override { done = device_.host_partition().now(); }
-  Device& device_;
-};
-
-// A host write of 1 MiB to PE 0 of cube 0. Host → switch 1 + 5 ns, → pcie_ep 1 + 5 ns, → io_noc 1, → port 1 +
-// 8 ns, → cube 1 + 8 ns, → r0c1 1, → r0c0 30, → controller 1: 26.037 ns. 2^20 B at 128 GB/s: 8192 ns. A
-// burst: 8 ns. The acknowledgement: 1, 30, 1 + 8 ns, 1 + 8 ns, 1, 1 + 5 ns, 1 + 5 ns, 1: 26.037 ns.
+// A host write of 1 MiB to PE 0 of cube 0. Host → switch 1 + 5 ns, → pcie_ep 1 + 5 ns, → io_noc 1, → port 1 + 8 ns,
+// → cube 1 + 8 ns, → r0c1 1, → r0c0 30, → controller 1: 26.037 ns. 2^20 B at 128 GB/s: 8192 ns. A burst: 8 ns.
+// The acknowledgement: 1, 30, 1 + 8 ns, 1 + 8 ns, 1, 1 + 5 ns, 1 + 5 ns, 1: 26.037 ns.
 TEST(Host, WritesOneMebibyteToOnePe) {
   for (const FabricOptions options : {FabricOptions{}, FabricOptions{.runs = false}}) {
     Machine m({}, "default", options);
-    HostAccess write(m.device);
-    const topology::NodeId host = m.device.graph().host();
-    write.start(m.device.hbm({0, 0, 0}), host, host, Direction::write, {.row_bytes = 1 << 20});
+    HostTransfer write(m.device, Direction::write);
+    write.add(address::pe_hbm_addr({0, 0, 0}, 6_GiB, 0_B), 1_MiB);
+    write.submit();
     m.run();
-    EXPECT_EQ(write.done, 26'037_ps + 8192_ns + 8_ns + 26'037_ps);
+    EXPECT_EQ(write.total(), 26'037_ps + 8192_ns + 8_ns + 26'037_ps);
   }
+}
+
+// The messages of one request leave together and share the host's link: two of 64 KiB take as long as one of 128 KiB
+// to the farther of the two, PE 0 (30 ps more than PE 1, each way); the last packet may be either's, 2 ns.
+TEST(Host, TheMessagesOfARequestLeaveTogether) {
+  Machine m;
+  HostTransfer both(m.device, Direction::write);
+  both.add(address::pe_hbm_addr({0, 0, 0}, 6_GiB, 0_B), 64_KiB);
+  both.add(address::pe_hbm_addr({0, 0, 1}, 6_GiB, 0_B), 64_KiB);
+  both.submit();
+  m.run();
+  const Time as_one = 26'037_ps + 1024_ns + 8_ns + 26'037_ps;
+  EXPECT_LE(both.total(), as_one);
+  EXPECT_GE(both.total(), as_one - 2_ns);
 }
 
 TEST(Host, ReadsWhatIsFartherLater) {
   Machine m;
-  const topology::NodeId host = m.device.graph().host();
-  HostAccess near(m.device), far(m.device);
-  near.start(m.device.hbm({0, 0, 0}), host, host, Direction::read, {.row_bytes = 256});
+  HostTransfer near(m.device, Direction::read), far(m.device, Direction::read);
+  near.add(address::pe_hbm_addr({0, 0, 0}, 6_GiB, 0_B), 256_B);
+  near.submit();
   m.run();
-  const Time before = m.device.simulation().now();
-  far.start(m.device.hbm({0, 15, 0}), host, host, Direction::read, {.row_bytes = 256});
+  far.add(address::pe_hbm_addr({0, 15, 0}, 6_GiB, 0_B), 256_B);
+  far.submit();
   m.run();
-  EXPECT_GT(far.done - before, near.done);
+  // Request and data 26.037 ns each way, a burst 8 ns, 256 B at 128 GB/s 2 ns. Cube 15: three rows of 16.123 ns more.
+  EXPECT_EQ(near.total(), 2 * 26'037_ps + 10_ns);
+  EXPECT_EQ(far.total(), near.total() + 2 * 3 * 16'123_ps);
+}
+
+// A map to all PEs of a SIP: 89.636 ns to the farthest PE's MMU and back (see ControlPath.ARequestToAllPesOfASip; its
+// MMU stands where its CPU does). A kernel's address means something only after that.
+TEST(Host, MapsATensorOnAllPesOfASip) {
+  Machine m;
+  const address::VirtAddr base(0x1'0000'0000);
+  MapRequest map(m.device, 0, 16, 8);
+  map.segment_for = [&](PeCoord pe) {
+    return std::make_shared<const address::MapSegment>(
+        base, std::vector<address::PhysPiece>{{address::pe_hbm_addr(pe, 6_GiB, 0_B), 4_KiB}}, "x");
+  };
+  map.submit();
+  EXPECT_EQ(m.device.mmu({0, 3, 5}).find(base, 1_B), std::nullopt);
+  m.run();
+  EXPECT_EQ(map.total(), 2 * 89'636_ps);
+  EXPECT_EQ(m.device.mmu({0, 3, 5}).find(base + 16_B, 1_B), address::pe_hbm_addr({0, 3, 5}, 6_GiB, 16_B));
+  EXPECT_EQ(m.device.mmu({1, 3, 5}).find(base, 1_B), std::nullopt);
+
+  UnmapRequest unmap(m.device, 0, 16, 8, base, 4_KiB);
+  unmap.submit();
+  m.run();
+  EXPECT_EQ(m.device.mmu({0, 3, 5}).find(base, 1_B), std::nullopt);
 }
 
 }  // namespace

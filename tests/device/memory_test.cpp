@@ -57,13 +57,14 @@ TEST(Hbm, APeReadsTheNextCube) {
 }
 
 // Six crossings, cube 0 (0, 0) to cube 15 (3, 3), connection 0 throughout: E and W ports at row 1, N and S at
-// column 1.
-//   cube 0: port 1; r0c0 → r1c5: 5·30 + 24 = 174; into the connection 1 176 3 crossings E, each a wire of 1
-//   and two ports of 8 ns                                                   3 + 48 ns cubes 1, 2: out of the
-//   connection 1, r1c0 → r1c5 150, in 1: 152 each                                    304 cube 3: out 1; r1c0
-//   → r5c1: 30 + 4·24 = 126; in 1                                                       128 3 crossings S 3 +
-//   48 ns cubes 7, 11: out 1; r0c1 → r5c1 5·24 = 120; in 1: 122 each 244 cube 15: out 1; r0c1 → r0c0 30;
-//   controller 1                                                            32
+// column 1. In ps:
+//   cube 0: port 1; r0c0 → r1c5 5·30 + 24 = 174; into the connection 1               176
+//   3 crossings E, each a wire of 1 and two ports of 8 ns                              3 + 48 ns
+//   cubes 1, 2: out of the connection 1, r1c0 → r1c5 150, in 1: 152 each             304
+//   cube 3: out 1; r1c0 → r5c1 30 + 4·24 = 126; in 1                                 128
+//   3 crossings S                                                                      3 + 48 ns
+//   cubes 7, 11: out 1; r0c1 → r5c1 5·24 = 120; in 1: 122 each                       244
+//   cube 15: out 1; r0c1 → r0c0 30; controller 1                                      32
 // = 96.890 ns. Back: X first along row 3 of the mesh, then north along column 0:
 //   cube 15: 1; r0c0 → W connection 0 at r1c0: 24; 1 = 26 · 3 crossings W · cubes 14, 13: 152 each
 //   cube 12: out at r1c5 1; r1c5 → r0c1: 4·30 + 24 = 144; in 1 = 146 · 3 crossings N · cubes 8, 4: 122 each
@@ -186,8 +187,8 @@ TEST(Hbm, ReadsAndWritesShareTheChannels) {
   EXPECT_GE(m.run(), 512_ns);
 }
 
-TEST(Hbm, RandomTrafficIsTheSameInPiecesAndPacketByPacket) {
-  const auto times = [](std::uint32_t seed, FabricOptions options) {
+TEST(Hbm, RandomTrafficIsTheSameInPiecesPacketByPacketAndOnThreads) {
+  const auto times = [](std::uint32_t seed, FabricOptions options, int threads = 1) {
     Machine m({"sip.cube_mesh.w=2", "sip.cube_mesh.h=1"}, "default", options);
     std::mt19937 random(seed);
     const auto pick = [&](int low, int high) { return std::uniform_int_distribution(low, high)(random); };
@@ -197,13 +198,15 @@ TEST(Hbm, RandomTrafficIsTheSameInPiecesAndPacketByPacket) {
       m.issue(pe, pick(0, 1) ? Direction::read : Direction::write, m.device.hbm(slice),
               {.offset = pick(0, 1000) * 64, .row_bytes = pick(1, 100) * 64}, true);
     }
-    m.run();
+    m.device.simulation().run({.threads = threads});
     std::vector<std::int64_t> out;
     for (const auto& t : m.transfers) out.push_back(t->retired.ps());
     return out;
   };
   for (std::uint32_t seed = 0; seed < 50; ++seed)
     ASSERT_EQ(times(seed, {}), times(seed, {.runs = false})) << "seed " << seed;
+  for (std::uint32_t seed = 0; seed < 5; ++seed)
+    for (const int threads : {2, 3}) ASSERT_EQ(times(seed, {}), times(seed, {}, threads)) << "seed " << seed;
 }
 
 TEST(Sram, ItsPortIsTheLastLink) {

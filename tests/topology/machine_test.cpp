@@ -316,5 +316,30 @@ TEST(Registry, RefusesASecondImplOrKindOfTheSameNameAndUnknownKinds) {
   EXPECT_THROW(registry.add_kind({"hbm", "", {}, {}}), InputError);
 }
 
+TEST(Override, OfAttrsAsAMapSetsEachOfThem) {
+  const Registry registry = builtin_registry();
+  for (const char* text : {"pe.pe_mmu.attrs={overhead_ns: 7}", "pe.pe_mmu={attrs: {overhead_ns: 7}}",
+                           "pe.pe_mmu={overhead_ns: 7}"}) {
+    const std::vector<std::string> overrides = {text};
+    EXPECT_EQ(load_machine("small", overrides, registry).at("pe.pe_mmu").number("overhead_ns"), 7) << text;
+  }
+  for (const char* text :
+       {"pe.pe_mmu.attrs={nonsense: 7}", "pe.pe_mmu.attrs=5", "pe.pe_mmu.attrs={overhead_ns: -7}",
+        "cube.routers.attrs=[1]", "pe.pe_mmu={attrs: {attrs: {overhead_ns: 7}}}", "system={}"}) {
+    const std::vector<std::string> overrides = {text};
+    EXPECT_THROW(load_machine("small", overrides, registry), InputError) << text;
+  }
+}
+
+TEST(Override, ThatDoesNotFitTheFileIsNamedInTheHint) {
+  const std::vector<std::string> overrides = {"cube.routers.rows=7"};
+  try {
+    load_machine("small", overrides, builtin_registry());
+    FAIL();
+  } catch (const InputError& e) {
+    EXPECT_NE(e.hint().find("--set cube.routers.rows=7"), std::string::npos) << e.what();
+  }
+}
+
 }  // namespace
 }  // namespace kernbench::topology
