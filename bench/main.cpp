@@ -36,6 +36,8 @@ int main(int argc, char** argv) {
   add("ring/bare", cases::ring_bare);
   add("recording/kernbench", cases::recording);
   add("recording/hold", cases::hold);
+  add("op-log/kernbench", cases::op_log);
+  add("op-log/array", cases::op_log_array);
   add("stream/packets", [] { return cases::stream(1, false); });
   add("stream/runs", [] { return cases::stream(1, true); });
   add("neighbour/packets", [] { return cases::neighbour(false); });

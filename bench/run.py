@@ -28,6 +28,7 @@ LIBRARY_CASES = [
     ("gemm", "GEMM 1024³ f16 vs OpenBLAS sgemm, 1 thread", "kernbench", "openblas", 0.5),
     ("gemm", "replay of a composite GEMM 1024³ f16 vs OpenBLAS sgemm, 1 thread", "replay", "openblas", 0.5),
     ("recording", "recording, commands/s vs timeouts/s of hold", "kernbench", "hold", 0.25),
+    ("op-log", "op-log append, records of 64 bytes vs a plain array", "kernbench", "array", 0.5),
 ]
 
 

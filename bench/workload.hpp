@@ -44,6 +44,10 @@ Result ring_bare();
 // Recording: kernels into programs. The unit is a command.
 Result recording();
 
+// The op log, and a plain array. The unit is a record.
+Result op_log();
+Result op_log_array();
+
 // Numbers: a matrix product, alone and as the replay of a composite command, and the BLAS they are measured by. The
 // unit is a multiply-add.
 Result gemm();

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "base/new_file.hpp"
+#include "kernbench/error.hpp"
 #include "trace/mapped_file.hpp"
 #include "trace/recording.hpp"
 
@@ -18,6 +19,20 @@ OpLog::OpLog(int partitions, OpLogOptions options)
 OpLog::~OpLog() {
   for (const auto& part : parts_)
     if (part.file >= 0) ::close(part.file);
+}
+
+void OpLog::append(int partition, const device::OpRecord& record) {
+  Part& part = parts_[static_cast<std::size_t>(partition)];
+  KB_ASSERT(record.end >= part.last_end,
+            "partition {} writes a record that ends at {} after one that ends at {}", partition,
+            to_string(record.end), to_string(part.last_end));
+  part.last_end = record.end;
+  ++part.counts[static_cast<std::size_t>(record.kind)];
+  if (part.next == part.limit) {
+    if (options_.storage == Storage::none) return;
+    make_room(part);
+  }
+  *part.next++ = record;
 }
 
 void OpLog::make_room(Part& part) {

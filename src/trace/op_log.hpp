@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "device/op_record.hpp"
-#include "kernbench/error.hpp"
 #include "trace/records.hpp"
 #include "trace/run_info.hpp"
 
@@ -33,19 +32,7 @@ class OpLog : public device::OpSink {
   ~OpLog() override;
 
   /// InputError (`file.unwritable`) if the disk is full.
-  void append(int partition, const device::OpRecord& record) override {
-    Part& part = parts_[static_cast<std::size_t>(partition)];
-    KB_ASSERT(record.end >= part.last_end,
-              "partition {} writes a record that ends at {} after one that ends at {}", partition,
-              to_string(record.end), to_string(part.last_end));
-    part.last_end = record.end;
-    ++part.counts[static_cast<std::size_t>(record.kind)];
-    if (part.next == part.limit) {
-      if (options_.storage == Storage::none) return;
-      make_room(part);
-    }
-    *part.next++ = record;
-  }
+  void append(int partition, const device::OpRecord& record) override;
 
   std::uint64_t size() const;
   std::uint64_t count(device::OpKind kind) const;

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "kernbench/error.hpp"
 #include "kernbench/trace.hpp"
 #include "printers.hpp"
 #include "trace/op_log.hpp"
