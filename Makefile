@@ -32,6 +32,7 @@ format:
 	clang-format -i $(sources)
 
 lint:
+	@scripts/setup.sh lint
 	clang-format --dry-run -Werror $(sources)
 	python3 scripts/check_layers.py
 	cmake --preset release -DKERNBENCH_TESTS=ON > /dev/null

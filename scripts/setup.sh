@@ -1,18 +1,20 @@
 #!/usr/bin/env bash
 # Installs the Debian packages this project needs and that are missing. Asks nothing; a second run is a glance.
-# Usage: scripts/setup.sh build|test|bench
+# Usage: scripts/setup.sh build|test|bench|lint
 set -euo pipefail
 
 build=(g++ cmake ninja-build make ccache libfmt-dev libcli11-dev nlohmann-json3-dev libyaml-cpp-dev)
 test=(libgtest-dev libgmock-dev librapidcheck-dev libopenblas-dev python3)
 bench=(libbenchmark-dev libopenblas-dev python3 python3-simpy3)
+lint=(clang-format clang-tidy python3)
 
 packages=("${build[@]}")
 case "${1:-build}" in
   build) ;;
   test) packages+=("${test[@]}") ;;
   bench) packages+=("${bench[@]}") ;;
-  *) echo "usage: $0 build|test|bench" >&2; exit 2 ;;
+  lint) packages+=("${test[@]}" "${lint[@]}") ;;
+  *) echo "usage: $0 build|test|bench|lint" >&2; exit 2 ;;
 esac
 
 missing=()

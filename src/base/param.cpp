@@ -129,9 +129,24 @@ Param make(std::string name, Param::Type type, ParamValue fallback, std::string 
   return param;
 }
 
+bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }
+
+/// In double quotes, where YAML knows escapes.
+std::string escaped_word(const std::string& word) {
+  std::string out = "\"";
+  for (const char c : word) {
+    if (is_control(c))
+      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    else
+      out += c == '"' || c == '\\' ? fmt::format("\\{}", c) : std::string(1, c);
+  }
+  return out + "\"";
+}
+
 /// Quotes a word that YAML would read as something else.
 std::string yaml_word(const std::string& word) {
-  const bool plain = !word.empty() && word.find_first_of(":#{}[],&*!|>'\"%@`\n ") == std::string::npos &&
+  if (std::any_of(word.begin(), word.end(), is_control)) return escaped_word(word);
+  const bool plain = !word.empty() && word.find_first_of(":#{}[],&*!|>'\"%@` ") == std::string::npos &&
                      !parse_number<double>(word) && word != "true" && word != "false" && word != "null" &&
                      word != "~" && word[0] != '-' && word[0] != '?';
   if (plain) return word;

@@ -20,6 +20,11 @@ namespace {
 using topology::Graph;
 using topology::Machine;
 
+/// A file's name may be no UTF-8, JSON must be.
+std::string json_text(const nlohmann::ordered_json& json) {
+  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
 void add_show(CLI::App& topology, Session& session) {
   struct Options {
     MachineChoice machine;
@@ -38,7 +43,7 @@ void add_show(CLI::App& topology, Session& session) {
       const Machine machine = options->machine.load(session.registry);
       const Graph graph(machine);
       write_stdout(options->yaml   ? topology::to_yaml(machine)
-                   : options->json ? topology::to_json(machine, graph).dump(2) + "\n"
+                   : options->json ? json_text(topology::to_json(machine, graph))
                                    : machine_tree(machine, graph));
       return 0;
     };

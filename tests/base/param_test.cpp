@@ -107,10 +107,40 @@ TEST(Param, FlagsAreTrueOrFalse) {
 
 TEST(Param, ValuesPrintAsTheYamlThatReadsBack) {
   const Param text = Param::text("name", "", "a name");
-  for (const std::string word :
-       {"plain", "two words", "it's", "a: b", "true", "12", "1e5",         "null",  "~",   "",
-        "-x",    "#c",        "[x]",  "*a",   "&a",   "!t", "%d",          "@a",    "`b`", "a\tb",
-        " x",    "x ",        ".inf", "<<",   "a,b",  "ä",  "back\\slash", "\"q\"", "=",   "0x1F"})
+  for (const std::string word : {"plain",
+                                 "two words",
+                                 "it's",
+                                 "a: b",
+                                 "true",
+                                 "12",
+                                 "1e5",
+                                 "null",
+                                 "~",
+                                 "",
+                                 "-x",
+                                 "#c",
+                                 "[x]",
+                                 "*a",
+                                 "&a",
+                                 "!t",
+                                 "%d",
+                                 "@a",
+                                 "`b`",
+                                 "a\tb",
+                                 " x",
+                                 "x ",
+                                 ".inf",
+                                 "<<",
+                                 "a,b",
+                                 "ä",
+                                 "back\\slash",
+                                 "\"q\"",
+                                 "=",
+                                 "0x1F",
+                                 "two\nlines\n",
+                                 "a\r\nb",
+                                 "\x01\x7f",
+                                 "tab\t\"and\\quote\""})
     EXPECT_EQ(std::get<std::string>(read(text, to_yaml(ParamValue(word)))), word)
         << to_yaml(ParamValue(word));
   const Param number = Param::number("x", 0, {-1e300, 1e300}, "any");

@@ -160,6 +160,12 @@ TEST_F(CliTest, ShowJsonHasAllGroupsAndDerivedPeaks) {
   EXPECT_THAT(json["idealised"].dump(), HasSubstr("routers 0 ns"));
 }
 
+TEST_F(CliTest, NamesThatAreNoUtf8DoNotBreakJson) {
+  std::ofstream(file("\xff.yaml")) << default_text();
+  const auto json = nlohmann::json::parse(succeeds({"topology", "show", file("\xff.yaml"), "--json"}));
+  EXPECT_EQ(json["derived"]["total_pes"], 256);
+}
+
 TEST_F(CliTest, DrawWritesAWholeFileOrNone) {
   const std::string svg = file("m.svg");
   EXPECT_THAT(succeeds({"topology", "draw", "small", "-o", svg}), HasSubstr("m.svg"));
