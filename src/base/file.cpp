@@ -72,6 +72,7 @@ std::string read_text_file(const std::string& path) {
   if (!in) refuse_read("file.unreadable", path, fmt::format("cannot be read: {}", std::strerror(errno)));
   std::string text(kLargestText + 1, '\0');
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (in.bad()) refuse_read("file.unreadable", path, fmt::format("cannot be read: {}", std::strerror(errno)));
   text.resize(static_cast<std::size_t>(in.gcount()));
   if (text.size() > kLargestText)
     refuse_read("file.too-large", path, "endless; no configuration is that large");

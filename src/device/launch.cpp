@@ -28,8 +28,9 @@ std::uint32_t Processors::add_origin(const Origin& origin) {
 
 KernelLaunch::KernelLaunch(Processors& processors, std::uint32_t number, int at_sip,
                            std::vector<std::shared_ptr<const isa::Program>> programs)
-    : processors_(processors), number_(number), programs_(std::move(programs)), tasks_(programs_.size()) {
+    : processors_(processors), programs_(std::move(programs)), tasks_(programs_.size()) {
   sip = at_sip;
+  origin_ = processors.add_origin({nullptr, {at_sip, -1, -1}, number});
   for (std::size_t i = 0; i < programs_.size(); ++i) {
     const isa::Program& program = *programs_[i];
     KB_ASSERT(program.pe().sip == at_sip, "a program for {} in a launch on sip{}", to_string(program.pe()),
@@ -59,8 +60,7 @@ void KernelLaunch::on_completed() {
   }
   last_end_ = last->ended;
   completion_ = processors_.writer().next(0);
-  OpRecord record{
-      .start = last_end_, .end = completed(), .origin = last->origin, .kind = OpKind::host_launch};
+  OpRecord record{.start = last_end_, .end = completed(), .origin = origin_, .kind = OpKind::host_launch};
   processors_.writer().write(completion_, Cause::at(last->last_op, last_end_, Reason::operand), record);
   if (on_complete) on_complete(*this);
 }

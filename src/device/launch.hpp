@@ -52,7 +52,7 @@ class KernelLaunch : public ControlRequest {
   void on_completed() override;
 
   Processors& processors_;
-  const std::uint32_t number_;
+  std::uint32_t origin_ = 0;                                   // of the host's part
   std::vector<std::shared_ptr<const isa::Program>> programs_;  // in the order of targets
   std::vector<ProgramTask> tasks_;
   Time first_start_ = Time::never(), last_end_;

@@ -75,6 +75,7 @@ class Summarizer {
   }
 
   void add(const OpRecord& r) {
+    if (r.kind == OpKind::host_launch) return end_launch(r);
     auto* pe = by_origin_[r.origin];
     if (pe == nullptr) return;
     const auto engine = engine_of(r.kind);
@@ -103,16 +104,21 @@ class Summarizer {
   }
 
  private:
-  /// The way to a PE ends with its start, the way back begins with the last PE's end.
-  void add_launch(PeWork& pe, const OpRecord& r) {
+  LaunchKey key_of(const OpRecord& r) const {
     const auto& origin = run_.origin(r);
-    const LaunchKey key(origin.launch, origin.pe.sip);
-    auto& window = windows_[key];
-    if (r.kind == OpKind::host_launch) window.last_end = r.start;
-    if (r.kind != OpKind::program) return;
-    window.first_start = std::min(window.first_start, r.end);
-    if (!origin.lines.empty()) pe.launches.push_back(key);
+    return {origin.launch, origin.pe.sip};
   }
+
+  /// The way to a PE ends with its start.
+  void add_launch(PeWork& pe, const OpRecord& r) {
+    if (r.kind != OpKind::program) return;
+    auto& window = windows_[key_of(r)];
+    window.first_start = std::min(window.first_start, r.end);
+    if (!run_.origin(r).lines.empty()) pe.launches.push_back(key_of(r));
+  }
+
+  /// The way back begins with the last PE's end.
+  void end_launch(const OpRecord& r) { windows_[key_of(r)].last_end = r.start; }
 
   void finish(PeWork& pe) {
     for (std::size_t i = 0; i < kEngines.size(); ++i)

@@ -1,4 +1,5 @@
-// The event queue: a hierarchical timing wheel. Push, pop and cancel take constant time and allocate nothing.
+// The event queue: a hierarchical timing wheel. Push and pop take constant time, cancel as long as its slot's list
+// is; none allocates.
 #pragma once
 
 #include <kernbench/error.hpp>
