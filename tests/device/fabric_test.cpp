@@ -185,6 +185,21 @@ TEST(Fabric, FlowsAtEqualRatesShareALink) {
   EXPECT_NEAR(b.delivered.ns(), 8192, 0.02 * 8192);
 }
 
+// k messages of one PE to k slices of its cube share its port of 512 GB/s for 1 ms.
+TEST(Fabric, ManyFlowsOfOneSourceShareItsPortEvenly) {
+  for (const int flows : {3, 4, 8}) {
+    World world;
+    for (int pe = 0; pe < flows; ++pe)
+      world.send(world.graph.pe({0, 0, 0}, NodeKind::pe_tcm), world.graph.hbm_ctrl({0, 0, pe}), 256_MiB);
+    world.simulation.run({.until = 1_ms});
+    for (int pe = 0; pe < flows; ++pe) {
+      const auto into_slice = world.graph.route(world.graph.host(), world.graph.hbm_ctrl({0, 0, pe})).back();
+      const auto got = static_cast<double>(world.fabric.use(into_slice).bytes.count());
+      EXPECT_NEAR(got, 512e9 * 1e-3 / flows, 0.02 * 512e9 * 1e-3 / flows) << flows << " flows, slice " << pe;
+    }
+  }
+}
+
 TEST(Fabric, ThreeFlowsThatMergeAlongARowGetAQuarterAQuarterAndAHalf) {
   // One connection of 128 GB/s per cube boundary: cubes 0, 1 and 2 all send to cube 3 over connection 0.
   World world;
