@@ -31,7 +31,6 @@ DmaChannel::DmaChannel(Fabric& fabric, topology::NodeId node, const DmaSpec& spe
       partition_(fabric.partition_of(node)),
       node_(node),
       spec_(spec),
-      lane_(fabric),
       overhead_over_(*this) {}
 
 DmaChannel::~DmaChannel() = default;

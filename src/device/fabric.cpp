@@ -293,21 +293,21 @@ void Fabric::arrive_at_destination(Packet& packet) {
 void Message::leave() {
   Lane* lane = std::exchange(lane_, nullptr);
   on_left();
-  if (lane) lane->advance();
+  if (lane) lane->advance(*fabric_);
 }
 
-void Lane::send(Message& message) {
+void Lane::send(Fabric& fabric, Message& message) {
   message.lane_ = this;
   message.next_in_lane_ = nullptr;
   const bool idle = first_ == nullptr;
   (idle ? first_ : last_->next_in_lane_) = &message;
   last_ = &message;
-  if (idle) fabric_->send(message);
+  if (idle) fabric.send(message);
 }
 
-void Lane::advance() {
+void Lane::advance(Fabric& fabric) {
   first_ = first_->next_in_lane_;
-  if (first_) fabric_->send(*first_);
+  if (first_) fabric.send(*first_);
 }
 
 void Message::deliver() {

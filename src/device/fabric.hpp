@@ -167,21 +167,6 @@ class FabricDomain {
   std::vector<Packet*> packets_apart;
 };
 
-/// Messages of one sender that go out in order: each is sent when the one before has left.
-class Lane {
- public:
-  explicit Lane(Fabric& fabric) : fabric_(&fabric) {}
-  void send(Message& message);
-
- private:
-  friend class Message;
-  void advance();
-
-  Fabric* fabric_;
-  Message* first_ = nullptr;  // being sent
-  Message* last_ = nullptr;
-};
-
 /// Where messages enter a first link: they take turns, traffic class by class and message by message.
 class Source {
  public:
@@ -226,12 +211,12 @@ class Source {
   LinkState& first_link_;
   const std::uint32_t number_;
   std::uint32_t sequence_ = 0;
-  std::array<Ring, kChannels> rings_;
-  std::size_t turn_ = 0;
   std::size_t open_count_ = 0;
   Message* sole_ = nullptr;    // the open message, if there is but one
   std::vector<Other> others_;  // oldest first
   bool others_turn_ = false;
+  std::size_t turn_ = 0;  // of the traffic classes
+  std::array<Ring, kChannels> rings_;
   struct {
     Packet* packet = nullptr;  // the last packet, if its message came at the instant it left
     Time at;

@@ -54,7 +54,7 @@ void HbmSlice::serve_read(Access& access) {
     }
     data.ready.push_back(through);
   }
-  lanes_.try_emplace(data.route, fabric_).first->second.send(data);
+  data.route->answers.send(fabric_, data);
 }
 
 void HbmSlice::on_packet(Access& access, std::int64_t packet, Time tail) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <unordered_map>
 #include <vector>
 
 #include "device/dram.hpp"
@@ -66,7 +65,6 @@ class HbmSlice final : public Memory {
   std::unique_ptr<Dram> dram_;
   std::vector<Incoming> incoming_;  // in order of arrival: they all come over the controller's one link
   std::size_t next_incoming_ = 0;
-  std::unordered_map<const Route*, Lane> lanes_;  // answers to one requester leave in order
   Bytes served_;
 };
 

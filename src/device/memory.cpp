@@ -5,21 +5,29 @@ namespace kernbench::device {
 void Access::start(Memory& memory, topology::NodeId issuer, topology::NodeId end, Direction direction,
                    Extent extent, Channel channel, Lane* lane) {
   Fabric& fabric = memory.fabric();
+  if (memory_ != &memory || issuer_ != issuer || end_ != end || direction_ != direction) {
+    there_ = &fabric.route(direction == Direction::read ? issuer : end, memory.node());
+    back_ = nullptr;
+  }
   memory_ = &memory;
+  issuer_ = issuer;
+  end_ = end;
   direction_ = direction;
   extent_ = extent;
   data_.bytes = extent.bytes();
   data_.channel = channel;
   data_.ready.clear();
   progress = {};
-  issuer_ = issuer;
-  end_ = end;
-  if (direction == Direction::read) {
-    fabric.signal(fabric.route(issuer, memory.node()), request_);
-  } else {
-    data_.route = &fabric.route(end, memory.node());
-    lane ? lane->send(data_) : fabric.send(data_);
-  }
+  if (direction == Direction::read) return fabric.signal(*there_, request_);
+  data_.route = there_;
+  lane ? lane->send(fabric, data_) : fabric.send(data_);
+}
+
+/// Routes are the sender's: this one belongs to the memory's partition.
+Route& Access::way_back() {
+  if (!back_)
+    back_ = &memory_->fabric().route(memory_->node(), direction_ == Direction::read ? end_ : issuer_);
+  return *back_;
 }
 
 void Access::Data::on_packet(std::int64_t packet, Time tail) {
@@ -36,7 +44,7 @@ void Access::Data::on_run_cut(std::int64_t from) {
 
 void Access::serve() {
   at_memory_ = memory_->partition().now();
-  data_.route = &memory_->fabric().route(memory_->node(), end_);  // the memory's to look up: it sends
+  data_.route = &way_back();
   memory_->serve_read(*this);
 }
 
@@ -50,9 +58,6 @@ void Access::data_delivered() {
   memory_->partition().schedule_at(commit_, through_memory_);
 }
 
-void Access::commit() {
-  Fabric& fabric = memory_->fabric();
-  fabric.signal(fabric.route(memory_->node(), issuer_), acknowledge_);
-}
+void Access::commit() { memory_->fabric().signal(way_back(), acknowledge_); }
 
 }  // namespace kernbench::device

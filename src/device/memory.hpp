@@ -55,7 +55,7 @@ enum class Direction : std::uint8_t { read, write };
 /// One read or write. Whoever issues it derives from it, keeps it until `on_done`, and may then use it again.
 class Access {
  public:
-  Access() : data_(*this), request_(*this), commit_(*this), acknowledge_(*this) {}
+  Access() : request_(*this), data_(*this), commit_(*this), acknowledge_(*this) {}
   Access(const Access&) = delete;
   Access& operator=(const Access&) = delete;
   virtual ~Access() = default;
@@ -110,13 +110,18 @@ class Access {
   void commit();
   void acknowledge() { on_done(); }
 
+  Route& way_back();
+
   Memory* memory_ = nullptr;
+  topology::NodeId issuer_, end_;
   Direction direction_ = Direction::read;
+  // Kept from one use to the next, for an access is mostly used again for the same memory.
+  Route* there_ = nullptr;  // of the request, or of a write's data
+  Route* back_ = nullptr;   // of a read's data, or of the acknowledgement; found in the memory's partition
   Extent extent_;
   Time at_memory_, through_memory_;
-  Data data_;
-  topology::NodeId issuer_, end_;
   sim::MemberEvent<&Access::serve> request_;
+  Data data_;
   sim::MemberEvent<&Access::commit> commit_;
   sim::MemberEvent<&Access::acknowledge> acknowledge_;
 };

@@ -32,10 +32,10 @@ std::unique_ptr<Route> RouteBook::make(topology::NodeId from, topology::NodeId t
     const topology::Link link = graph_.link(id);
     Hop hop;
     hop.link = id;
-    hop.partition = graph_.partition(link.from);
-    hop.next_partition = graph_.partition(link.to);
+    hop.partition = static_cast<std::int16_t>(graph_.partition(link.from));
+    hop.next_partition = static_cast<std::int16_t>(graph_.partition(link.to));
     hop.crosses = hop.partition != hop.next_partition;
-    hop.times = PacketTimes(link.bandwidth, packet_);
+    hop.bandwidth = link.bandwidth;
     hop.forward = link.wire + arrival_overhead(link.to);
     hop.before = route->latency;
     route->latency += hop.forward;
@@ -45,10 +45,12 @@ std::unique_ptr<Route> RouteBook::make(topology::NodeId from, topology::NodeId t
   }
   route->pace = PacketTimes(slowest, packet_);
   route->hops.back().last = true;
-  for (Hop& hop : route->hops)  // two times that never differ have a smaller one that never does
-    hop.full = hop.times.full() == Time::never() || route->pace.full() == Time::never()
+  for (Hop& hop : route->hops) {  // two times that never differ have a smaller one that never does
+    const Time full = PacketTimes(hop.bandwidth, packet_).full();
+    hop.full = route->pace.full() == Time::never() || full == Time::never()
                    ? Time::never()
-                   : std::min(hop.times.full(), route->pace.full());
+                   : std::min(full, route->pace.full());
+  }
   return route;
 }
 

@@ -10,9 +10,23 @@
 
 namespace kernbench::device {
 
+class Fabric;
 class Source;
 class Message;
 struct LinkState;
+
+/// Messages that go out in order: each is sent when the one before has left.
+class Lane {
+ public:
+  void send(Fabric& fabric, Message& message);
+
+ private:
+  friend class Message;
+  void advance(Fabric& fabric);
+
+  Message* first_ = nullptr;  // being sent
+  Message* last_ = nullptr;
+};
 
 /// The time the packets of a message take at some bandwidth. Packet p carries the bytes
 /// [p · packet, min((p + 1) · packet, message)); it takes ⌈end/bw⌉ − ⌈begin/bw⌉.
@@ -22,6 +36,7 @@ class PacketTimes {
   PacketTimes(Bandwidth bandwidth, Bytes packet);
 
   Bandwidth bandwidth() const { return bandwidth_; }
+  Bytes packet() const { return packet_; }
   /// What every full packet takes; `never` if rounding makes them differ.
   Time full() const { return uniform_ ? full_ : Time::never(); }
   /// From the first byte of the message to the first byte of packet `p`.
@@ -40,20 +55,20 @@ class PacketTimes {
   bool uniform_ = false;  // every full packet takes `full_`, without rounding
 };
 
-struct Hop {
-  // What every packet needs.
+/// A link of a route. One cache line.
+struct alignas(64) Hop {
   LinkState* state = nullptr;  // the fabric's own
   Time forward;                // wire + overhead of the node the link leads to
-  Time full;                   // occupancy of a full packet; `never` if they differ
-  bool last = false;           // of the route
-  bool crosses = false;        // leads to another partition
-
+  Time before;                 // Σ forward of the hops before this one
+  Time full;                   // how long a full packet occupies it; `never` if they differ
+  Bandwidth bandwidth;
   topology::LinkId link;
-  int partition = 0;       // of the node the link leaves
-  int next_partition = 0;  // of the node it leads to
-  PacketTimes times;
-  Time before;  // Σ forward of the hops before this one
+  std::int16_t partition = 0;       // of the node the link leaves
+  std::int16_t next_partition = 0;  // of the node it leads to
+  bool last = false;                // of the route
+  bool crosses = false;             // leads to another partition
 };
+static_assert(sizeof(Hop) == 64);
 
 /// The one way from a node to another. Immutable but for the fabric's own bookkeeping.
 struct Route {
@@ -67,6 +82,7 @@ struct Route {
 
   // The fabric's own.
   Source* source = nullptr;  // who offers packets to the first link
+  Lane answers;              // of a memory: data of reads leaves in the order of the requests
   Time next_offer;           // no packet of any message leaves earlier
   Message* runs = nullptr;   // messages under way in one piece
   int taken_apart = 0;       // messages under way packet by packet, in its first partition
@@ -74,7 +90,10 @@ struct Route {
   /// How long packet `p` occupies a hop: its time at the link's bandwidth. A faster link never takes longer
   /// than the slowest one, not even by the picosecond that rounding would give.
   Time occupancy(const Hop& hop, std::int64_t p, Bytes bytes) const {
-    return std::min(hop.times.of(p, bytes), pace.of(p, bytes));
+    const Bytes begin = pace.packet() * p;
+    const Bytes end = begin + pace.packet();
+    if (hop.full != Time::never() && end <= bytes) return hop.full;
+    return std::min(hop.bandwidth.time_for(begin, std::min(end, bytes)), pace.of(p, bytes));
   }
 };
 
