@@ -1,5 +1,5 @@
 # Two commands do everything: `make run` and `make test`. Both install what is missing, then build.
-.PHONY: run test bench build format lint install clean help
+.PHONY: run test bench build format lint clean help
 
 help:
 	@echo "make run     set up, build, run the main job"

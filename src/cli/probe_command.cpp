@@ -42,7 +42,14 @@ void declare_op(CLI::App& command, Common& common) {
 
 /// Sizes with or without a unit: 4096, 32KiB, 1M.
 CLI::Option* declare_bytes(CLI::App& command, std::int64_t& bytes, const char* about) {
-  return command.add_option("--bytes", bytes, about)->transform(CLI::AsSizeValue(false))->type_name("N");
+  return command.add_option("--bytes", bytes, about)
+      ->check(CLI::Validator(
+          [](const std::string& text) {
+            return text.starts_with('-') ? "a size is not negative" : std::string();
+          },
+          ""))
+      ->transform(CLI::AsSizeValue(false))
+      ->type_name("N");
 }
 
 int run_catalogue_command(const Session& session, const Common& common) {

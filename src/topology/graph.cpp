@@ -171,6 +171,8 @@ NodeId Graph::find(std::string_view path) const {
   const auto cube = take_number(rest, "cube");
   if (!cube) return refuse("no such node");
   if (*cube >= cubes()) return refuse(fmt::format("a SIP has {} cubes", cubes()));
+  if (std::string_view part = rest; const auto pe = take_number(part, "pe"))
+    if (*pe >= pes_) return refuse(fmt::format("a cube has {} PEs", pes_));
   const std::string local = rest.starts_with("pe") && rest.find('.') == rest.npos
                                 ? std::string(rest) + ".pe_dma"
                                 : std::string(rest);

@@ -95,6 +95,12 @@ TEST(Graph, AnUnknownNodeNamesTheNearest) {
                            "sip0.io_ucie4.conn0", "sip0.cube0", "sip-1.io_cpu", "sip99999999999.io_cpu"})
     EXPECT_THROW(graph.find(path), InputError) << path;
   try {
+    graph.find("sip0.cube0.pe9.pe_dma");
+    FAIL();
+  } catch (const InputError& e) {
+    EXPECT_EQ(e.message(), "a cube has 8 PEs");
+  }
+  try {
     graph.find("sip0.cube3.ucie_E.con2");
     FAIL();
   } catch (const InputError& e) {
