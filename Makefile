@@ -35,8 +35,8 @@ lint:
 	@scripts/setup.sh lint
 	clang-format --dry-run -Werror $(sources)
 	python3 scripts/check_layers.py
-	cmake --preset release -DKERNBENCH_TESTS=ON > /dev/null
-	run-clang-tidy -quiet -p build/release $(filter %.cpp,$(sources))
+	cmake --preset release -B build/lint -DKERNBENCH_TESTS=ON -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON > /dev/null
+	run-clang-tidy -quiet -p build/lint $(filter %.cpp,$(sources))
 
 clean:
 	rm -rf build

@@ -14,7 +14,6 @@ namespace kernbench::cli {
 namespace {
 
 using topology::Box;
-using topology::Point;
 using topology::Svg;
 
 constexpr const char* kStyle = R"(
