@@ -38,6 +38,7 @@ int main(int argc, char** argv) {
   add("recording/hold", cases::hold);
   add("op-log/kernbench", cases::op_log);
   add("op-log/array", cases::op_log_array);
+  add("tile-pipeline/kernbench", cases::tile_pipeline);
   add("stream/packets", [] { return cases::stream(1, false); });
   add("stream/runs", [] { return cases::stream(1, true); });
   add("neighbour/packets", [] { return cases::neighbour(false); });
@@ -56,6 +57,7 @@ int main(int argc, char** argv) {
   add("gemm/replay", cases::gemm_replay);
   add("gemm/openblas", cases::gemm_openblas);
   benchmark::AddCustomContext("bytes_per_packet", std::to_string(cases::bytes_per_packet()));
+  benchmark::AddCustomContext("bytes_per_record", std::to_string(cases::bytes_per_record()));
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
   benchmark::RunSpecifiedBenchmarks();

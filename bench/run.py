@@ -14,22 +14,25 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 
-# A row of the table: workload, unit, and the least ratio to SimPy and to the bare queue that we hold ourselves to.
-# The engines are the cases WORKLOAD/kernbench and WORKLOAD/bare of kernbench_bench, and peers/WORKLOAD.py.
+# The cases WORKLOAD/kernbench and WORKLOAD/bare of kernbench_bench beside peers/WORKLOAD.py: unit, and the least ratio to SimPy and to the
+# bare queue (None: there is none) that we hold ourselves to. All engines give the same checksum.
 CASES = [
     ("hold", "timeout", 40, 0.65),
     ("pipeline", "hop", 200, 0.65),
     ("ring", "message", 100, 0.65),
+    ("tile-pipeline", "record", 50, None),
 ]
 
-# Beside a case that does other work or sums in another order, so that checksums are not compared: workload, what it is, our
-# case, the other one, least ratio.
+# Beside a case that does other work or sums in another order, so that checksums are not compared: workload, what is shown, unit, our
+# case, the other one, what that is, least ratio.
 LIBRARY_CASES = [
-    ("gemm", "GEMM 1024³ f16 vs OpenBLAS sgemm, 1 thread", "kernbench", "openblas", 0.5),
-    ("gemm", "replay of a composite GEMM 1024³ f16 vs OpenBLAS sgemm, 1 thread", "replay", "openblas", 0.5),
-    ("recording", "recording, commands/s vs timeouts/s of hold", "kernbench", "hold", 0.25),
-    ("op-log", "op-log append, records of 64 bytes vs a plain array", "kernbench", "array", 0.5),
+    ("recording", "recording", "command", "kernbench", "hold", "timeouts of hold", 0.25),
+    ("op-log", "op-log append", "record", "kernbench", "array", "plain array", 0.5),
+    ("gemm", "GEMM 1024³ f16", "MAC", "kernbench", "openblas", "OpenBLAS sgemm", 0.5),
+    ("gemm", "its replay", "MAC", "replay", "openblas", "OpenBLAS sgemm", 0.5),
 ]
+
+ROW = "{:<16} {:<8} {:>11}  {:<17} {:>11} {:>7} {:>9}  {}"
 
 
 def run_native(binary, workload):
@@ -46,7 +49,7 @@ def run_native(binary, workload):
 
 def run_peer(workload):
     """The SimPy peer, with the interpreter that has apt's SimPy 3."""
-    out = subprocess.run(["/usr/bin/python3", HERE / "peers" / f"{workload}.py"], stdout=subprocess.PIPE, text=True,
+    out = subprocess.run(["/usr/bin/python3", HERE / "peers" / f"{workload.replace('-', '_')}.py"], stdout=subprocess.PIPE, text=True,
                          check=True)
     result = json.loads(out.stdout)
     return [("simpy", result["rate"], result["checksum"])]
@@ -62,16 +65,44 @@ def measure(binary, workload, repetitions):
     return rates, checksums
 
 
+def print_row(name, unit, ours, other, others, least, remark):
+    ratio = ours / others
+    print(ROW.format(name, unit, human(ours), other, human(others), f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.2f}",
+                     f">= {least}", remark), flush=True)
+
+
+def compare_with_peers(binary, repetitions, only):
+    """False if the checksums of a workload differ."""
+    all_equal = True
+    for workload, unit, least_simpy, least_bare in CASES:
+        if only not in (None, workload):
+            continue
+        rates, checksums = measure(binary, workload, repetitions)
+        equal = len(checksums) == 1
+        all_equal &= equal
+        remark = "checksums equal" if equal else "checksums DIFFER: " + " ".join(sorted(checksums))
+        print_row(workload, unit, rates["kernbench"], "SimPy", rates["simpy"], least_simpy, remark)
+        if least_bare:
+            print_row("", "", rates["kernbench"], "bare event queue", rates["bare"], least_bare, "")
+    return all_equal
+
+
 def compare_with_library(binary, repetitions, only):
-    for workload, title, ours, library, least in LIBRARY_CASES:
+    for workload, title, unit, ours, other, other_title, least in LIBRARY_CASES:
         if only not in (None, workload):
             continue
         rates = {}
         for _ in range(repetitions):
             for engine, rate, _ in run_native(binary, workload):
                 rates[engine] = max(rates.get(engine, 0.0), rate)
-        print(f"{title}: {library} {human(rates[library])}, KernBench {human(rates[ours])}, "
-              f"x {library} {rates[ours] / rates[library]:.2f} (target >= {least})", flush=True)
+        print_row(title, unit, rates[ours], other_title, rates[other], least, "1 thread" if workload == "gemm" else "")
+
+
+def show_record_size(binary):
+    """What a record of the op log takes, whatever it is of."""
+    out = subprocess.run([binary, "--benchmark_filter=^tile-pipeline/", "--benchmark_format=json", "--benchmark_min_time=0.01"],
+                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True)
+    print(f"a record of the op log: {json.loads(out.stdout)['context']['bytes_per_record']} bytes (target <= 64)", flush=True)
 
 
 def native_rates(binary, pattern, repetitions):
@@ -140,24 +171,15 @@ def main():
     parser.add_argument("--only", help="run this workload only")
     args = parser.parse_args()
 
-    row = "{:<10} {:<8} {:>11} {:>11} {:>11} {:>9} {:>8} {:>9} {:>8}  {}"
-    print(row.format("workload", "unit", "SimPy", "bare queue", "KernBench", "x SimPy", "target", "x bare", "target",
-                     "checksums"))
-    all_equal = True
-    for workload, unit, least_simpy, least_bare in CASES:
-        if args.only not in (None, workload):
-            continue
-        rates, checksums = measure(args.build_dir / "kernbench_bench", workload, args.repetitions)
-        equal = len(checksums) == 1
-        all_equal &= equal
-        print(row.format(workload, unit, human(rates["simpy"]), human(rates["bare"]), human(rates["kernbench"]),
-                         f"{rates['kernbench'] / rates['simpy']:.0f}", f">= {least_simpy}",
-                         f"{rates['kernbench'] / rates['bare']:.2f}", f">= {least_bare}",
-                         "equal" if equal else "DIFFER " + " ".join(sorted(checksums))), flush=True)
-    compare_with_library(args.build_dir / "kernbench_bench", args.repetitions, args.only)
+    binary = args.build_dir / "kernbench_bench"
+    print(ROW.format("workload", "unit", "KernBench", "beside", "its rate", "ratio", "target", ""))
+    all_equal = compare_with_peers(binary, args.repetitions, args.only)
+    compare_with_library(binary, args.repetitions, args.only)
+    if args.only in (None, "tile-pipeline"):
+        show_record_size(binary)
     if args.only in (None, "fabric"):
-        all_equal &= compare_fabric(args.build_dir / "kernbench_bench", args.repetitions)
-        show_fabric_scale(args.build_dir / "kernbench_bench", args.repetitions)
+        all_equal &= compare_fabric(binary, args.repetitions)
+        show_fabric_scale(binary, args.repetitions)
     if args.only in (None, "scale"):
         print("\nscale: what a machine costs to build, every node and link visited and kept", flush=True)
         subprocess.run([args.build_dir / "kernbench_scale"], check=True)

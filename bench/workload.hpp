@@ -54,6 +54,10 @@ Result gemm();
 Result gemm_replay();
 Result gemm_openblas();
 
+// A PE: a composite product streamed tile by tile. The unit is a record.
+Result tile_pipeline();
+std::size_t bytes_per_record();  // in the op log
+
 // The fabric: the DMA engines of all PEs read from memory, packet by packet or, where that changes nothing,
 // in one piece (`runs`). The unit is a packet over a link.
 Result stream(int sips, bool runs);  // each PE from its own slice

@@ -11,6 +11,9 @@ using topology::NodeKind;
 Device::Device(const topology::Machine& machine, FabricOptions options)
     : machine_(machine),
       graph_(machine_),
+      hbm_slice_(machine_.hbm_slice()),
+      sram_capacity_(machine_.at("cube.sram").bytes("capacity_mb")),
+      tcm_capacity_(machine_.at("pe.pe_tcm").bytes("capacity_mb")),
       simulation_(graph_.partition_count(), Fabric::lookahead(graph_)),
       fabric_(simulation_, graph_, machine_.at("fabric").bytes("packet_bytes"), options),
       control_(fabric_, machine_) {
@@ -74,17 +77,15 @@ DmaTransfer::Piece Device::locate(address::PhysAddr address, Bytes bytes) {
     return DmaTransfer::Piece{&memory, {.offset = offset, .row_bytes = size}};
   };
   if (at.resource == address::Resource::Hbm) {
-    const std::int64_t slice = machine_.hbm_slice().count();
-    const auto pe = static_cast<int>(offset / slice);
+    const auto pe = static_cast<int>(offset / hbm_slice_.count());
     if (pe >= graph_.pes()) refuse("the cube's HBM ends before");
-    offset %= slice;
-    return piece(hbm({at.sip, at.cube, pe}), machine_.hbm_slice());
+    offset %= hbm_slice_.count();
+    return piece(hbm({at.sip, at.cube, pe}), hbm_slice_);
   }
-  if (at.resource == address::Resource::Sram)
-    return piece(sram(at.in_cube()), machine_.at("cube.sram").bytes("capacity_mb"));
+  if (at.resource == address::Resource::Sram) return piece(sram(at.in_cube()), sram_capacity_);
   if (at.resource != address::Resource::Tcm) refuse("data does not live there");
   if (at.pe >= graph_.pes()) refuse("the cube has no such PE");
-  return piece(tcm(at.at_pe()), machine_.at("pe.pe_tcm").bytes("capacity_mb"));
+  return piece(tcm(at.at_pe()), tcm_capacity_);
 }
 
 }  // namespace kernbench::device

@@ -47,6 +47,7 @@ class Device {
 
   const topology::Machine machine_;
   const topology::Graph graph_;
+  const Bytes hbm_slice_, sram_capacity_, tcm_capacity_;
   sim::Simulation simulation_;
   Fabric fabric_;
   ControlPath control_;

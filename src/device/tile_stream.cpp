@@ -61,11 +61,10 @@ TileStream::~TileStream() = default;
 void TileStream::start(Pe::CompositeOp& op) {
   op_ = &op;
   spec_ = &program().composite(op.command());
-  const auto side = [&](isa::ValueId value) {
-    return Side{value, program().value(value).kind == isa::ValueKind::reference};
-  };
-  a_ = side(spec_->a);
-  b_ = side(spec_->b);
+  a_ = matrix_of(spec_->a);
+  b_ = matrix_of(spec_->b);
+  out_ = matrix_of(spec_->out);
+  line_ = pe_.line_of(op.index());
   m_ = program().shape(spec_->a)[0];
   k_ = program().shape(spec_->a)[1];
   n_ = program().shape(spec_->b)[1];
@@ -133,8 +132,8 @@ void TileStream::start_transfer(Step& step, bool is_a) {
   const PeSpec& spec = pe_.spec_;
   transfer.step = &step;
   transfer.direction = Direction::read;
-  transfer.pieces = is_a ? pieces_of(a_.value, t.m * spec.tile_m, t.k * spec.tile_k, t.rows, t.depth)
-                         : pieces_of(b_.value, t.k * spec.tile_k, t.n * spec.tile_n, t.depth, t.cols);
+  is_a ? fill_pieces(transfer, a_, t.m * spec.tile_m, t.k * spec.tile_k, t.rows, t.depth)
+       : fill_pieces(transfer, b_, t.k * spec.tile_k, t.n * spec.tile_n, t.depth, t.cols);
   transfer.cause = started_;
   transfer.cause.consider(buffer_freed_);
   transfer.cause.consider(room_);
@@ -144,17 +143,25 @@ void TileStream::start_transfer(Step& step, bool is_a) {
   pe_.dma_.issue(transfer);
 }
 
-std::vector<DmaTransfer::Piece> TileStream::pieces_of(isa::ValueId reference, std::int64_t row,
-                                                      std::int64_t col, std::int64_t rows,
-                                                      std::int64_t cols) const {
-  const isa::Layout layout = program().layout(reference);
-  const int size = itemsize(program().value(reference).dtype);
-  const std::int64_t first = layout.offset + row * layout.strides[0] + col * layout.strides[1];
-  const std::uint64_t address = program().address(reference) + static_cast<std::uint64_t>(first * size);
-  std::vector<DmaTransfer::Piece> pieces;
-  translate(pe_.device_, pe_.mmu_, rows_of(address, rows, cols, layout.strides[0], layout.strides[1], size),
-            pe_.line_of(op_->index()), pieces);
-  return pieces;
+TileStream::Matrix TileStream::matrix_of(isa::ValueId value) const {
+  Matrix matrix{.in_memory = program().value(value).kind == isa::ValueKind::reference,
+                .itemsize = itemsize(program().value(value).dtype)};
+  if (!matrix.in_memory) return matrix;
+  const isa::Layout layout = program().layout(value);
+  matrix.address = program().address(value) + static_cast<std::uint64_t>(layout.offset * matrix.itemsize);
+  matrix.row_stride = layout.strides[0];
+  matrix.col_stride = layout.strides[1];
+  return matrix;
+}
+
+void TileStream::fill_pieces(Transfer& transfer, const Matrix& matrix, std::int64_t row, std::int64_t col,
+                             std::int64_t rows, std::int64_t cols) const {
+  const std::int64_t first = row * matrix.row_stride + col * matrix.col_stride;
+  const std::uint64_t address = matrix.address + static_cast<std::uint64_t>(first * matrix.itemsize);
+  transfer.pieces.clear();
+  translate(pe_.device_, pe_.mmu_,
+            rows_of(address, rows, cols, matrix.row_stride, matrix.col_stride, matrix.itemsize), line_,
+            transfer.pieces);
 }
 
 OpRecord TileStream::record(OpKind kind, Time start) const {
@@ -200,14 +207,11 @@ void TileStream::try_compute() {
 
 void TileStream::compute(Step& step) {
   const Tile& t = step.tile;
-  const int a_size = itemsize(program().value(a_.value).dtype);
-  const int b_size = itemsize(program().value(b_.value).dtype);
   const bool last = t.k + 1 == kt_;
   const bool has_epilogue = spec_->step_count > 0;
-  step.fetch = Bytes(t.rows * t.depth * a_size + t.depth * t.cols * b_size);
+  step.fetch = Bytes(t.rows * t.depth * a_.itemsize + t.depth * t.cols * b_.itemsize);
   step.compute = pe_.spec_.tile_time;
-  step.store =
-      last && !has_epilogue ? Bytes(t.rows * t.cols * itemsize(program().value(spec_->out).dtype)) : 0_B;
+  step.store = last && !has_epilogue ? Bytes(t.rows * t.cols * out_.itemsize) : 0_B;
   step.self = pe_.next_serial();
   step.cause = step.operands;
   if (pe_.gemm_.left_by())
@@ -260,9 +264,7 @@ void TileStream::epilogue(Step& step, isa::EpiloguePoint point) {
     if (steps[i].operand != isa::kNone && program().value(steps[i].operand).kind != isa::ValueKind::scalar)
       work.fetch = Bytes(step.tile.rows * step.tile.cols * itemsize(program().value(steps[i].operand).dtype));
     work.last = last_step && last_epilogue(i, point);
-    work.store = work.last
-                     ? Bytes(step.tile.rows * step.tile.cols * itemsize(program().value(spec_->out).dtype))
-                     : 0_B;
+    work.store = work.last ? Bytes(step.tile.rows * step.tile.cols * out_.itemsize) : 0_B;
     work.self = pe_.next_serial();
     work.cause = Cause::at(step.self, pe_.partition_.now(), Reason::operand);
     pe_.math_.push(work);
@@ -296,7 +298,7 @@ void TileStream::output_ready(const Tile& t, const Cause& because) {
   Transfer& transfer = take_transfer();
   transfer.step = nullptr;
   transfer.direction = Direction::write;
-  transfer.pieces = pieces_of(spec_->out, t.m * pe_.spec_.tile_m, t.n * pe_.spec_.tile_n, t.rows, t.cols);
+  fill_pieces(transfer, out_, t.m * pe_.spec_.tile_m, t.n * pe_.spec_.tile_n, t.rows, t.cols);
   transfer.cause = because;
   transfer.self = pe_.next_serial();
   transfer.started = pe_.partition_.now();

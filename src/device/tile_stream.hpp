@@ -27,9 +27,13 @@ class TileStream {
   class Transfer;
   class Step;
   class Epilogue;
-  struct Side {  // a or b
-    isa::ValueId value = isa::kNone;
+  /// One of the three matrices.
+  struct Matrix {
     bool in_memory = false;
+    int itemsize = 0;
+    // Of those in memory: where the first element lies, and how far apart they are.
+    std::uint64_t address = 0;
+    std::int64_t row_stride = 0, col_stride = 0;
   };
   /// Where a step stands in the plan: k runs fastest, then n, then m.
   struct Tile {
@@ -53,8 +57,9 @@ class TileStream {
   void finish_if_done();
 
   Tile tile_of(std::int64_t step) const;
-  std::vector<DmaTransfer::Piece> pieces_of(isa::ValueId reference, std::int64_t row, std::int64_t col,
-                                            std::int64_t rows, std::int64_t cols) const;
+  Matrix matrix_of(isa::ValueId value) const;
+  void fill_pieces(Transfer& transfer, const Matrix& matrix, std::int64_t row, std::int64_t col,
+                   std::int64_t rows, std::int64_t cols) const;
   OpRecord record(OpKind kind, Time start) const;
   const isa::Program& program() const { return pe_.program(); }
   Step& take_step();
@@ -63,7 +68,8 @@ class TileStream {
   Pe& pe_;
   Pe::CompositeOp* op_ = nullptr;
   const isa::CompositeSpec* spec_ = nullptr;
-  Side a_, b_;
+  Matrix a_, b_, out_;
+  address::SourceLine line_;
   std::int64_t mt_ = 0, nt_ = 0, kt_ = 0, m_ = 0, k_ = 0, n_ = 0;
   std::int64_t steps_ = 0, next_step_ = 0;
   std::int64_t outputs_left_ = 0;
