@@ -1,8 +1,14 @@
 #include "device/compute_engine.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace kernbench::device {
+
+void Work::fill_phases(OpRecord& record) const {
+  const auto ps = [](Time time) { return static_cast<std::uint32_t>(time.ps()); };
+  record.phase_ps = {ps(unit_wait_), ps(unit_taken_ - started - unit_wait_), ps(computed - unit_taken_)};
+}
 
 void ComputeEngine::push(Work& work) {
   waiting_.push_back(&work);
@@ -31,6 +37,8 @@ void ComputeEngine::start_compute() {
   if (computing_ || !fetching_ || !fetch_over_) return;
   computing_ = std::exchange(fetching_, nullptr);
   compute_over_ = false;
+  computing_->unit_wait_ = unit_wait(*computing_);
+  computing_->unit_taken_ = partition_.now();
   left_by_ = computing_->self;
   room_since_ = partition_.now();
   partition_.schedule(compute_end_, computing_->compute);
@@ -38,7 +46,17 @@ void ComputeEngine::start_compute() {
   if (has_room()) listener_.on_room(*this, *computing_);
 }
 
+/// Fetch and unit work at once. Work whose fetch alone would have taken longer than the unit was still busy
+/// waited for its fetch. Otherwise it waited for the unit, which has no idle moment then, and for its fetch only as
+/// much longer as others held up the port.
+Time ComputeEngine::unit_wait(const Work& work) const {
+  const Time busy = std::max(unit_busy_until_ - work.started, Time());
+  const Time fetch_alone = work.fetch == 0_B ? Time() : ports_.read_bw.time_for(work.fetch);
+  return fetch_alone > busy ? Time() : busy;
+}
+
 void ComputeEngine::end_compute() {
+  unit_busy_until_ = partition_.now();
   compute_over_ = true;
   computing_->computed = partition_.now();
   start_store();

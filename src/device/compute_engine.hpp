@@ -25,11 +25,18 @@ class Work {
   // Filled in by the engine.
   Time started, fetched, computed;
 
+  /// Cuts its record's length into phases: the unit at work on what was before it, fetch, compute, store.
+  void fill_phases(OpRecord& record) const;
+
  protected:
   friend class ComputeEngine;
-  virtual void on_started() {}
+  virtual void on_started() {}  // its fetch begins
   virtual void on_fetched() {}  // its operands are in registers
   virtual void on_done() = 0;
+
+ private:
+  Time unit_wait_;  // from `started`: how much of the wait for the unit is the unit's own
+  Time unit_taken_;
 };
 
 /// Told when the fetch stage is free, and which work has left it.
@@ -68,6 +75,7 @@ class ComputeEngine {
   void start_fetch();
   void end_fetch();
   void start_compute();
+  Time unit_wait(const Work& work) const;
   void end_compute();
   void start_store();
   void end_store();
@@ -84,6 +92,7 @@ class ComputeEngine {
   bool compute_over_ = false;
   Time room_since_;
   OpRef left_by_;
+  Time unit_busy_until_;
   sim::MemberEvent<&ComputeEngine::end_fetch> fetch_end_;
   sim::MemberEvent<&ComputeEngine::end_compute> compute_end_;
   sim::MemberEvent<&ComputeEngine::end_store> store_end_;

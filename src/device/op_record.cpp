@@ -30,17 +30,16 @@ std::array<Resource, 4> phase_resources(OpKind kind) {
     case OpKind::load_scalar:
     case OpKind::tile_dma_in:
     case OpKind::host_read:
-      return {fabric, memory, fabric, none};  // request, bursts, data
     case OpKind::dma_write:
     case OpKind::tile_dma_out:
     case OpKind::host_write:
-      return {fabric, memory, fabric, none};  // data, bursts, acknowledgement
+      return {fabric, memory, fabric, none};  // request, bursts, data; data, bursts, acknowledgement
     case OpKind::gemm:
     case OpKind::tile_gemm:
-      return {tcm_read, gemm, tcm_write, none};
+      return {gemm, tcm_read, gemm, tcm_write};  // waiting for the unit, fetch, compute, store
     case OpKind::math:
     case OpKind::tile_math:
-      return {tcm_read, math, tcm_write, none};
+      return {math, tcm_read, math, tcm_write};
     case OpKind::ipcq_send:
       return {fabric, memory, none, none};
     case OpKind::ipcq_recv:

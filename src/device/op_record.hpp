@@ -104,7 +104,7 @@ struct OpRecord {
 };
 static_assert(sizeof(OpRecord) == 64);
 
-/// The phases a kind's records have, in order; ends with `none`.
+/// The phases a kind's records have, in order; `none` after the last.
 std::array<Resource, 4> phase_resources(OpKind kind);
 
 /// A program at work, or a request of the host: where records come from.

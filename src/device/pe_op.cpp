@@ -97,8 +97,7 @@ void Pe::ComputeOp::on_done() {
   OpRecord record =
       pe_.record_of(*this, command().kind == isa::CommandKind::gemm ? OpKind::gemm : OpKind::math);
   record.amount = amount_;
-  record.phase_ps[0] = static_cast<std::uint32_t>((fetched - started).ps());
-  record.phase_ps[1] = static_cast<std::uint32_t>((computed - fetched).ps());
+  fill_phases(record);
   pe_.writer_.write(ref, cause, record);
   pe_.retire(*this);
 }

@@ -7,6 +7,14 @@
 #include "device/pe_op.hpp"
 
 namespace kernbench::device {
+namespace {
+
+/// Work that is ready starts when the one before it has left the unit's fetch stage.
+void consider_room(Cause& cause, const ComputeEngine& unit) {
+  if (unit.left_by()) cause.consider(Cause::at(unit.left_by(), unit.room_since(), Reason::engine));
+}
+
+}  // namespace
 
 /// A DMA-in or DMA-out of one tile.
 class TileStream::Transfer final : public DmaTransfer {
@@ -36,6 +44,7 @@ class TileStream::Step final : public Work {
   Cause cause;
 
  private:
+  void on_started() override { consider_room(cause, stream_.pe_.gemm_); }
   void on_fetched() override { stream_.step_fetched(*this); }
   void on_done() override { stream_.step_done(*this); }
   TileStream& stream_;
@@ -51,6 +60,7 @@ class TileStream::Epilogue final : public Work {
   bool last = false;  // the output tile is ready after it
 
  private:
+  void on_started() override { consider_room(cause, stream_.pe_.math_); }
   void on_done() override { stream_.epilogue_done(*this); }
   TileStream& stream_;
 };
@@ -214,8 +224,6 @@ void TileStream::compute(Step& step) {
   step.store = last && !has_epilogue ? Bytes(t.rows * t.cols * out_.itemsize) : 0_B;
   step.self = pe_.next_serial();
   step.cause = step.operands;
-  if (pe_.gemm_.left_by())
-    step.cause.consider(Cause::at(pe_.gemm_.left_by(), pe_.gemm_.room_since(), Reason::engine));
   pe_.gemm_.push(step);
 }
 
@@ -230,9 +238,7 @@ void TileStream::step_fetched(Step& step) {
 void TileStream::step_done(Step& step) {
   OpRecord r = record(OpKind::tile_gemm, step.started);
   r.amount = static_cast<std::uint64_t>(step.tile.rows * step.tile.depth * step.tile.cols);
-  r.phase_ps[0] = static_cast<std::uint32_t>((step.fetched - step.started).ps());
-  r.phase_ps[1] = static_cast<std::uint32_t>((step.computed - step.fetched).ps());
-  // Another step may have been before it in the unit when it was handed over.
+  step.fill_phases(r);
   pe_.writer_.write(step.self, step.cause, r);
   epilogue(step, isa::EpiloguePoint::per_k_step);
   if (step.tile.k + 1 == kt_) {
@@ -287,8 +293,7 @@ bool TileStream::last_epilogue(std::size_t index, isa::EpiloguePoint point) cons
 void TileStream::epilogue_done(Epilogue& work) {
   OpRecord r = record(OpKind::tile_math, work.started);
   r.amount = work.elements;
-  r.phase_ps[0] = static_cast<std::uint32_t>((work.fetched - work.started).ps());
-  r.phase_ps[1] = static_cast<std::uint32_t>((work.computed - work.fetched).ps());
+  work.fill_phases(r);
   pe_.writer_.write(work.self, work.cause, r);
   if (work.last) output_ready(work.tile, Cause::at(work.self, pe_.partition_.now(), Reason::operand));
   idle_epilogues_.push_back(&work);

@@ -13,7 +13,7 @@ namespace kernbench::trace {
 namespace {
 
 constexpr char kMagic[8] = {'K', 'B', 'O', 'P', 'L', 'O', 'G', '\n'};
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kVersion = 2;
 constexpr std::size_t kAlign = 64;
 
 struct Header {

@@ -41,18 +41,13 @@ std::optional<std::size_t> engine_of(OpKind kind) {
   }
 }
 
-/// While its engine was busy with it: a GEMM or vector unit while it computes (fetch and store are other
-/// units, at work on other commands meanwhile), else from start to end.
+/// While its engine was busy with it: a GEMM or vector unit while it computes, the last but one of its phases
+/// (fetch and store are other units, at work on other commands meanwhile), else from start to end.
 std::pair<Time, Time> busy_interval(const OpRecord& r) {
   const auto phases = phases_of(r);
-  Time begin = r.start;
-  for (int i = 0; i < phases.count; ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    if (phases.resource[at] == Resource::gemm || phases.resource[at] == Resource::math)
-      return {begin, begin + phases.length[at]};
-    begin += phases.length[at];
-  }
-  return {r.start, r.end};
+  if (phases.resource[2] != Resource::gemm && phases.resource[2] != Resource::math) return {r.start, r.end};
+  const Time begin = r.start + phases.length[0] + phases.length[1];
+  return {begin, begin + phases.length[2]};
 }
 
 using LaunchKey = std::pair<std::uint32_t, int>;  // number and SIP

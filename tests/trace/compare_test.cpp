@@ -30,7 +30,7 @@ RunLog load_and_gemm(std::int64_t memory, bool with_store = false) {
            .cause = load,
            .cause_instant = 30 + memory,
            .reason = Reason::operand,
-           .phases = {0, 100}});
+           .phases = {0, 0, 100}});
   if (with_store)
     run.add({.kind = OpKind::dma_write, .start = 130, .end = 130 + memory, .origin = k, .command = 2});
   return run.finish();

@@ -40,7 +40,7 @@ TEST(CriticalPath, GoesOnFromTheInstantInsideTheCause) {
            .cause = load,
            .cause_instant = 70,
            .reason = Reason::operand,
-           .phases = {30, 60}});
+           .phases = {0, 30, 60}});
   const auto path = run.finish().critical_path();
   EXPECT_THAT(shown(path),
               ElementsAre("fabric 0-10", "memory 10-50", "fabric 50-70",  // the load, up to the instant
@@ -72,7 +72,7 @@ TEST(CriticalPath, AConstraintMetAfterItsCauseEndedIsAGap) {
 TEST(CriticalPath, PhasesOfNoLengthDoNotAppear) {
   RunMaker run;
   const auto k = run.program({0, 0, 0});
-  run.add({.kind = OpKind::math, .start = 0, .end = 40, .origin = k, .phases = {0, 40}});
+  run.add({.kind = OpKind::math, .start = 0, .end = 40, .origin = k, .phases = {0, 0, 40}});
   EXPECT_THAT(shown(run.finish().critical_path()), ElementsAre("math 0-40"));
 }
 
@@ -134,7 +134,7 @@ TEST(CriticalPath, TheNextRequestOfAStreamGoesBackThroughTheOneBefore) {
 TEST(CriticalPath, WhatNeverCompletedIsNamed) {
   RunMaker run;
   const auto k = run.program({0, 0, 0});
-  run.add({.kind = OpKind::math, .start = 0, .end = 10, .origin = k, .phases = {0, 10}});
+  run.add({.kind = OpKind::math, .start = 0, .end = 10, .origin = k, .phases = {0, 0, 10}});
   const auto program = run.reserve(k);  // still running when the run was stopped
   run.add({.kind = OpKind::math,
            .start = 60,
@@ -143,7 +143,7 @@ TEST(CriticalPath, WhatNeverCompletedIsNamed) {
            .cause = program,
            .cause_instant = 50,
            .reason = Reason::issue,
-           .phases = {0, 30}});
+           .phases = {0, 0, 30}});
   EXPECT_THAT(shown(run.finish().critical_path()), ElementsAre("unfinished 0-60", "math 60-90"));
 }
 

@@ -119,7 +119,7 @@ TEST_F(LogFile, ForeignFilesAndOtherVersionsAreNamed) {
             "op-log.foreign");
   RandomRun({.seed = 2}).finish().save(path());
   auto other = read(path());
-  other[8] = 2;
+  ++other[8];
   EXPECT_EQ(error_of(other), "op-log.version");
   EXPECT_THROW(RunLog::open(path("missing")), InputError);
   EXPECT_THROW(RunLog::open(folder_.string()), InputError);

@@ -128,12 +128,17 @@ TEST(OpLog, OperationsCarryTheLinesOfTheRecordedProgram) {
 TEST(OpLog, PhasesAddUpToTheRecord) {
   RunMaker run;
   const auto k = run.program({0, 0, 0});
-  run.add({.kind = OpKind::gemm, .start = 100, .end = 200, .origin = k, .phases = {10, 70, 99}});
-  const auto op = run.finish().ops()[0];
-  ASSERT_EQ(op.phase_count, 3);
-  EXPECT_EQ(op.phases[0].resource, "tcm_read");
-  EXPECT_EQ(op.phases[1].length, ps(70));
-  EXPECT_EQ(op.phases[2].length, ps(20));  // what is left, whatever stands there
+  run.add({.kind = OpKind::dma_read, .start = 100, .end = 200, .origin = k, .phases = {10, 70, 99}});
+  run.add({.kind = OpKind::gemm, .start = 100, .end = 200, .origin = k, .phases = {10, 20, 30}});
+  const auto ops = run.finish().ops();
+  ASSERT_EQ(ops[0].phase_count, 3);
+  EXPECT_EQ(ops[0].phases[0].resource, "fabric");
+  EXPECT_EQ(ops[0].phases[1].length, ps(70));
+  EXPECT_EQ(ops[0].phases[2].length, ps(20));  // what is left, whatever stands there
+  ASSERT_EQ(ops[1].phase_count, 4);
+  EXPECT_EQ(ops[1].phases[2].resource, "gemm");
+  EXPECT_EQ(ops[1].phases[3].resource, "tcm_write");
+  EXPECT_EQ(ops[1].phases[3].length, ps(40));
 }
 
 }  // namespace

@@ -119,8 +119,10 @@ TEST(RandomRuns, TheSummaryAgreesWithANaiveCount) {
       const auto pe = run.maker().info.origins[s.origin].pe;
       if (s.kind == OpKind::dma_read || s.kind == OpKind::load_scalar || s.kind == OpKind::tile_dma_in)
         ++reads, read_bytes += s.amount, reading[pe].push_back({s.start, s.end});
-      if (s.kind == OpKind::gemm || s.kind == OpKind::tile_gemm)  // computes after its fetch
-        ++gemms, multiplying[pe].push_back({s.start + s.phases[0], s.start + s.phases[0] + s.phases[1]});
+      if (s.kind == OpKind::gemm ||
+          s.kind == OpKind::tile_gemm)  // computes after the unit was free and its fetch
+        ++gemms, multiplying[pe].push_back({s.start + s.phases[0] + s.phases[1],
+                                            s.start + s.phases[0] + s.phases[1] + s.phases[2]});
     }
     Time read_time, gemm_time;
     for (const auto& [pe, intervals] : reading) read_time += naive_union(intervals);

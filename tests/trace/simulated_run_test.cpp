@@ -41,13 +41,27 @@ TEST(SimulatedRun, AMemoryBoundGemmBlamesMemory) {
   EXPECT_EQ(largest(path), "memory") << to_text(path);
 }
 
-// By default a tile's operands take as long to fetch (8192 B at 512 GB/s) as to multiply (16 ns): a faster
-// port makes the GEMM unit the narrowest place.
+// 4 · 4 output tiles of 16 steps of 16 ns are 4096 ns of the GEMM unit, against 2 · 1024 ns of HBM before. By default a step's operands
+// take as long to fetch (8192 B at 512 GB/s) as to multiply: the unit, which is never idle, is to blame.
 TEST(SimulatedRun, AComputeBoundGemmBlamesTheGemmUnit) {
-  World world({"pe.pe_tcm.read_bw_gbs=2048"});
-  world.run({0, 0, 0}, composite, 128, 1024, 128, true);
-  const auto path = world.finish().critical_path();
-  EXPECT_EQ(largest(path), "gemm") << to_text(path);
+  for (const char* port : {"512", "600", "2048"}) {
+    World world({std::string("pe.pe_tcm.read_bw_gbs=") + port});
+    world.run({0, 0, 0}, composite, 128, 1024, 128, true);
+    const auto path = world.finish().critical_path();
+    EXPECT_EQ(largest(path), "gemm") << port << "\n" << to_text(path);
+    EXPECT_GE(path.by_resource[0].time, 4096_ns - 100_ns) << port;
+    EXPECT_LE(path.by_resource[0].time, 4096_ns) << port;
+  }
+}
+
+// At half the bandwidth a step's operands take 32 ns: the unit waits for them half of the time.
+TEST(SimulatedRun, AGemmBoundByItsFetchesBlamesTheReadPort) {
+  for (const char* port : {"256", "480"}) {
+    World world({std::string("pe.pe_tcm.read_bw_gbs=") + port});
+    world.run({0, 0, 0}, composite, 128, 1024, 128, true);
+    const auto path = world.finish().critical_path();
+    EXPECT_EQ(largest(path), "tcm_read") << port << "\n" << to_text(path);
+  }
 }
 
 // 4 · 4 · 16 tiles of 16 ns are 4096 ns; 512 KiB of operands take 2048 ns from HBM and 1024 ns from TCM.

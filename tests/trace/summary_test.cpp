@@ -55,8 +55,8 @@ TEST(Summary, UtilisationIsBusyTimeOverTheLaunchSpanOfEveryPeThatRan) {
              idle = run.program({0, 0, 2}, 0, "kernel", 0);
   start(run, a, 1000), start(run, idle, 1000), start(run, b, 1100);
   // Fetch 50, compute 100, store 50: busy 1050-1150 and 1100-1200, together 150.
-  run.add({.kind = OpKind::gemm, .start = 1000, .end = 1200, .origin = a, .phases = {50, 100}});
-  run.add({.kind = OpKind::gemm, .start = 1050, .end = 1250, .origin = a, .phases = {50, 100}});
+  run.add({.kind = OpKind::gemm, .start = 1000, .end = 1200, .origin = a, .phases = {0, 50, 100}});
+  run.add({.kind = OpKind::gemm, .start = 1050, .end = 1250, .origin = a, .phases = {0, 50, 100}});
   // 1100-1500 and 1300-1600: 500.
   run.add({.kind = OpKind::dma_read, .start = 1100, .end = 1500, .origin = b, .phases = {10, 10}});
   run.add({.kind = OpKind::tile_dma_in, .start = 1300, .end = 1600, .origin = b, .phases = {10, 10}});
@@ -77,10 +77,10 @@ TEST(Summary, APeOfSeveralLaunchesHasTheirSpansTogether) {
   RunMaker run;
   const auto first = run.program({0, 0, 0}, 0), second = run.program({0, 0, 0}, 1);
   start(run, first, 100);
-  run.add({.kind = OpKind::math, .start = 100, .end = 160, .origin = first, .phases = {0, 60}});
+  run.add({.kind = OpKind::math, .start = 100, .end = 160, .origin = first, .phases = {0, 0, 60}});
   complete(run, first, 200);
   start(run, second, 500);
-  run.add({.kind = OpKind::math, .start = 500, .end = 530, .origin = second, .phases = {0, 30}});
+  run.add({.kind = OpKind::math, .start = 500, .end = 530, .origin = second, .phases = {0, 0, 30}});
   complete(run, second, 700);
   const auto summary = run.finish().summary();
   ASSERT_EQ(summary.pes.size(), 1u);
