@@ -208,15 +208,13 @@ class HeatMap {
 
   void draw_titles(double bottom) {
     const MatrixRequest& r = matrix_.request;
-    const char* op = "Messages";
-    if (r.to == "hbm" || r.to == "tcm" || r.to == "sram")
-      op = r.op == device::Direction::read ? "Reads" : "Writes";
     svg_.text({kMargin, kMargin + 14}, 22, "strong", title(), Svg::Anchor::start);
-    svg_.text({kMargin, kMargin + 38}, 14, "muted",
-              fmt::format("{} of {}, one at a time, in {}: {} to {}. Rows are where they start, columns "
-                          "where they go.",
-                          op, to_string(r.bytes), unit(), digits(least_), digits(most_)),
-              Svg::Anchor::start);
+    svg_.text(
+        {kMargin, kMargin + 38}, 14, "muted",
+        fmt::format("A {} of {} each, one at a time, in {}: {} to {}. Rows are where they start, columns "
+                    "where they go.",
+                    matrix_.op(), to_string(r.bytes), unit(), digits(least_), digits(most_)),
+        Svg::Anchor::start);
     svg_.text({kMargin, kMargin + 58}, 14, "muted",
               fmt::format("{}: {}", machine_.source(), topology::headline(machine_)), Svg::Anchor::start);
     if (!matrix_.remark.empty())

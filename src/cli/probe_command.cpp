@@ -24,6 +24,7 @@ struct Common {
   MachineChoice machine;
   bool json = false;
   std::string op = "read";
+  bool for_memory = false;  // --op or --offset was given
 
   Direction direction() const { return op == "read" ? Direction::read : Direction::write; }
 };
@@ -60,6 +61,13 @@ int run_catalogue_command(const Session& session, const Common& common) {
   return catalogue.holds() ? 0 : 1;
 }
 
+/// What is no memory is sent a message: --op and --offset would say nothing.
+void check_is_memory(const Common& common, bool memory, const std::string& to) {
+  if (common.for_memory && !memory)
+    throw InputError({"cli.usage", to, "this is no memory: it is sent a message, without --op and --offset",
+                      "leave them out, or name a memory: HBM, SRAM or TCM"});
+}
+
 struct PairOptions : Common {
   std::string from, to;
   std::int64_t bytes = -1;  // −1: as the command says
@@ -71,6 +79,7 @@ int run_pair(const Session& session, const PairOptions& options, Bytes for_memor
   const topology::NodeId from = prober.graph().find(options.from);
   const topology::NodeId to = prober.graph().find(options.to);
   const bool memory = device::is_memory(prober.graph().node(to).kind);
+  check_is_memory(options, memory, options.to);
   const Bytes bytes = options.bytes >= 0 ? Bytes(options.bytes) : memory ? for_memory : for_message;
   const auto result = prober.measure(prober.make_case(from, to, options.direction(), bytes, options.offset));
   write_stdout(options.json ? probe_json(prober.graph(), result).dump(2) + "\n"
@@ -99,7 +108,8 @@ void add_pair(CLI::App& probe, Session& session, const char* name, const char* a
       ->type_name("N")
       ->capture_default_str();
   declare_common(*command, *options);
-  command->callback([&session, options, for_memory, for_message] {
+  command->callback([&session, options, for_memory, for_message, command] {
+    options->for_memory = command->count("--op") + command->count("--offset") > 0;
     session.action = [&session, options, for_memory, for_message] {
       return run_pair(session, *options, for_memory, for_message);
     };
@@ -127,7 +137,7 @@ ordered_json matrix_json(const topology::Graph& graph, const Matrix& matrix) {
     values.push_back(std::move(row));
   }
   return {{"metric", matrix.request.bandwidth ? "effective_gbs" : "total_ns"},
-          {"op", matrix.request.op == Direction::read ? "read" : "write"},
+          {"op", matrix.op()},
           {"bytes", matrix.request.bytes.count()},
           {"from", paths(matrix.rows)},
           {"to", paths(matrix.columns)},
@@ -161,6 +171,7 @@ int run_matrix(const Session& session, MatrixOptions& options) {
   const Bytes usual = options.request.bandwidth ? 32_KiB : 64_B;
   options.request.bytes = options.bytes >= 0 ? Bytes(options.bytes) : usual;
   if (!options.output.empty() && !to_stdout) check_writable(options.output);
+  check_is_memory(options, is_matrix_memory(options.request.to), options.request.to);
   const Matrix matrix = measure_matrix(prober, options.request);
   if (!options.output.empty()) {
     const std::string svg = draw_matrix(prober.machine(), prober.graph(), matrix);
@@ -192,7 +203,8 @@ void add_matrix(CLI::App& probe, Session& session) {
   command->add_option("-o,--output", options->output, "The SVG file to write; - for standard output")
       ->type_name("FILE");
   declare_common(*command, *options);
-  command->callback([&session, options] {
+  command->callback([&session, options, command] {
+    options->for_memory = command->count("--op") > 0;
     session.action = [&session, options] { return run_matrix(session, *options); };
   });
 }

@@ -48,6 +48,7 @@ Json probe_json(const topology::Graph& graph, const ProbeResult& result) {
                {"formula_ns", result.formula.parts.total().ns()},
                {"formula_is", result.formula.exact ? "exact" : "lower bound"},
                {"parts", parts_json(result.parts)},
+               {"memory_is", result.formula.exact ? "formula" : "remainder"},
                {"effective_gbs", result.effective_gbs()},
                {"bottleneck_gbs", result.bottleneck_gbs()},
                {"utilization", result.utilization()},

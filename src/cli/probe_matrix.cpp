@@ -131,6 +131,13 @@ std::vector<std::string> matrix_kinds() {
   return names;
 }
 
+bool is_matrix_memory(const std::string& kind) { return device::is_memory(kind_of(kind).node); }
+
+const char* Matrix::op() const {
+  if (!is_matrix_memory(request.to)) return "message";
+  return request.op == device::Direction::read ? "read" : "write";
+}
+
 Matrix measure_matrix(device::Prober& prober, const MatrixRequest& request) {
   Matrix matrix{.request = request};
   const Kind& from = kind_of(request.from);

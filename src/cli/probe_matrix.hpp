@@ -20,6 +20,8 @@ struct MatrixRequest {
 
 /// The names of the kinds of parts a matrix can have.
 std::vector<std::string> matrix_kinds();
+/// Whether parts of that kind are read and written rather than sent messages.
+bool is_matrix_memory(const std::string& kind);
 
 struct MatrixPart {
   topology::NodeId node;
@@ -32,6 +34,7 @@ struct Matrix {
   std::vector<std::optional<double>> values;  // ns or GB/s, row by row; none from a node to itself
   std::string remark;                         // what was left out; may be empty
 
+  const char* op() const;  // `read`, `write` or `message`
   std::optional<double> at(std::size_t row, std::size_t column) const {
     return values[row * columns.size() + column];
   }

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text.hpp"
 #include "cli/probe_report.hpp"
 #include "topology/figures.hpp"
@@ -116,7 +118,11 @@ std::string parts_table(const Catalogue& catalogue) {
                           r == &c.write ? c.distance.name : "", op_name(*r), ns(r->parts.wire),
                           ns(r->parts.overhead), ns(r->parts.serialization), ns(r->parts.memory),
                           ns(r->parts.ack), ns(r->parts.total()));
-  return text;
+  const bool all_exact =
+      std::all_of(catalogue.cases.begin(), catalogue.cases.end(),
+                  [](const CatalogueCase& c) { return c.read.formula.exact && c.write.formula.exact; });
+  return all_exact ? text
+                   : text + "Where the formula is a lower bound (≥), memory is what the other parts leave.\n";
 }
 
 std::string saturation_table(const Catalogue& catalogue) {
@@ -149,18 +155,18 @@ std::string probe_text(const Graph& graph, const ProbeResult& result) {
                                  graph.path(result.what.to), to_string(result.what.bytes));
   if (result.what.offset != 0) text += fmt::format(" at offset {}", result.what.offset);
   text += fmt::format("\n\n{:<16} {:>14} ns\n", "time", ns(result.total));
-  const auto part = [&](const char* name, Time time) {
-    if (time != Time()) text += fmt::format("  {:<14} {:>14}\n", name, ns(time));
+  const auto part = [&](const char* name, Time time, const char* remark = "") {
+    if (time != Time()) text += fmt::format("  {:<14} {:>14}{}\n", name, ns(time), remark);
   };
   part("wires", result.parts.wire);
   part("overheads", result.parts.overhead);
   part("serialisation", result.parts.serialization);
-  part("memory", result.parts.memory);
+  part("memory", result.parts.memory, result.formula.exact ? "" : "     what the other parts leave");
   part("acknowledgement", result.parts.ack);
   text += fmt::format("{:<16} {:>14} ns, {}\n", "formula", ns(result.formula.parts.total()),
                       !result.agrees()       ? "which the simulation CONTRADICTS"
                       : result.formula.exact ? "the same"
-                                             : "a lower bound: memory is taken to keep up");
+                                             : "as a lower bound: memory is taken to keep up");
   if (result.what.bytes > 0_B)
     text += fmt::format("{:<16} {:>14.2f} GB/s, {} of the bottleneck's {:.2f} GB/s\n", "effective",
                         result.effective_gbs(), percent(result.utilization()), result.bottleneck_gbs());

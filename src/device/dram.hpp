@@ -20,8 +20,10 @@ class Dram {
 /// The model that `hbm.model` names.
 std::unique_ptr<Dram> make_dram(const topology::Machine& machine);
 
-/// Every burst takes `burst_bytes / (hbm_to_router_bw_gbs / num_pcs)` of its pseudo-channel, then
-/// `access_ns`.
+/// A burst's time on its pseudo-channel: burst_bytes / (hbm_to_router_bw_gbs / num_pcs).
+Time burst_time(const ParamSet& hbm);
+
+/// Every burst takes its `burst_time` of its pseudo-channel, then `access_ns`.
 std::unique_ptr<Dram> make_plain_dram(const topology::Machine& machine);
 /// Banks with row buffers, read–write turn-around, refresh.
 std::unique_ptr<Dram> make_rows_dram(const topology::Machine& machine);

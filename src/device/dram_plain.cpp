@@ -9,9 +9,7 @@ namespace {
 class PlainDram final : public Dram {
  public:
   explicit PlainDram(const ParamSet& hbm)
-      : burst_time_(Bandwidth::from_gbs(hbm.number("hbm_to_router_bw_gbs") /
-                                        static_cast<double>(hbm.integer("num_pcs")))
-                        .time_for(hbm.bytes("burst_bytes"))),
+      : burst_time_(burst_time(hbm)),
         access_(hbm.time("access_ns")),
         free_at_(static_cast<std::size_t>(hbm.integer("num_pcs"))) {}
 
@@ -31,10 +29,6 @@ class PlainDram final : public Dram {
 
 std::unique_ptr<Dram> make_plain_dram(const topology::Machine& machine) {
   return std::make_unique<PlainDram>(machine.at("cube.hbm"));
-}
-
-std::unique_ptr<Dram> make_dram(const topology::Machine& machine) {
-  return machine.at("cube.hbm").text("model") == "rows" ? make_rows_dram(machine) : make_plain_dram(machine);
 }
 
 }  // namespace kernbench::device

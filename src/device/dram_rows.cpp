@@ -22,9 +22,7 @@ class RowsDram final : public Dram {
            .activate = hbm.time("row_closed_ns") - hbm.time("row_hit_ns"),
            .precharge = hbm.time("row_conflict_ns") - hbm.time("row_closed_ns"),
            .cycle = hbm.time("row_conflict_ns"),
-           .bus = Bandwidth::from_gbs(hbm.number("hbm_to_router_bw_gbs") /
-                                      static_cast<double>(hbm.integer("num_pcs")))
-                      .time_for(hbm.bytes("burst_bytes")),
+           .bus = burst_time(hbm),
            .turnaround = hbm.time("turnaround_ns"),
            .access = hbm.time("access_ns"),
            .refresh = hbm.time("refresh_ns"),
@@ -97,17 +95,18 @@ class RowsDram final : public Dram {
       channel.closed_until = data;
       channel.booked.clear();
     }
-    data = book(channel, outside_refresh(data));
+    data = book(channel, data);
     bank.column_ready = std::max(bank.column_ready, data - t_.hit + t_.bus);
     channel.last_end = std::max(channel.last_end, data + t_.bus);
     return data + t_.bus;
   }
 
+  /// The first slot from `data` on that is free and does not begin within a refresh.
   Time book(Channel& channel, Time data) {
-    data = std::max(data, channel.closed_until);
     std::vector<Time>& booked = channel.booked;
+    data = outside_refresh(std::max(data, channel.closed_until));
     auto at = std::lower_bound(booked.begin(), booked.end(), data - t_.bus + Time::from_ps(1));
-    for (; at != booked.end() && *at < data + t_.bus; ++at) data = *at + t_.bus;
+    for (; at != booked.end() && *at < data + t_.bus; ++at) data = outside_refresh(*at + t_.bus);
     booked.insert(at, data);
     constexpr std::size_t kRemembered = 64;
     if (booked.size() > kRemembered) {  // the older half is closed, gaps and all

@@ -12,7 +12,7 @@ namespace kernbench::device {
 struct ProbeResult {
   ProbeCase what;
   Time total;
-  /// Adds up to `total`. Where the formula is but a lower bound, `memory` is what the memory really took.
+  /// Adds up to `total`. Where the formula is but a lower bound, `memory` is what the other parts leave.
   ProbeParts parts;
   ProbeFormula formula;
   std::vector<ProbeHop> hops;  // as simulated

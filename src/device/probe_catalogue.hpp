@@ -13,7 +13,7 @@ struct ProbeDistance {
   std::string name;  // `PE to its own slice`
   topology::NodeId from, to;
 };
-std::vector<ProbeDistance> probe_distances(const topology::Graph& graph);
+std::vector<ProbeDistance> probe_distances(const topology::Machine& machine, const topology::Graph& graph);
 
 struct CatalogueCase {
   ProbeDistance distance;

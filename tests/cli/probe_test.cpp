@@ -68,9 +68,11 @@ TEST(ProbeCommand, TheCatalogueForPrograms) {
 }
 
 TEST(ProbeCommand, RowsModePassesWithLowerBounds) {
+  EXPECT_THAT(probe({"--topology", "realistic"}).out, HasSubstr("memory is what the other parts leave.\n"));
   const json catalogue = probe_json({"--topology", "realistic"});
   for (const json& c : catalogue["cases"]) {
     EXPECT_EQ(c["formula_is"], "lower bound");
+    EXPECT_EQ(c["memory_is"], "remainder");
     EXPECT_GE(ps(c["total_ns"]), ps(c["formula_ns"]));
     expect_parts_add_up(c);
   }
@@ -88,6 +90,8 @@ TEST(ProbeCommand, LatencyOfAReadHasTheKeysOfTheManual) {
                               {"serialization_ns", 1.0},
                               {"memory_ns", 8.0},
                               {"ack_ns", 0.0}}));
+  EXPECT_EQ(r["formula_is"], "exact");
+  EXPECT_EQ(r["memory_is"], "formula");
   EXPECT_EQ(r["hops"].size(), 6u);
   EXPECT_EQ(r["hops"][5]["node"], "sip0.cube0.pe0.pe_dma");
   EXPECT_EQ(r["hops"][5]["at_ns"], 8.004);
@@ -115,7 +119,8 @@ TEST(ProbeCommand, UnalignedIsPrintedAsALowerBound) {
   const Outcome outcome =
       probe({"bandwidth", "sip0.cube0.pe0", "sip0.cube0.hbm_ctrl.pe0", "--offset", "100"});
   EXPECT_EQ(outcome.exit_code, 0);
-  EXPECT_THAT(outcome.out, HasSubstr("a lower bound"));
+  EXPECT_THAT(outcome.out, HasSubstr("ns, as a lower bound: memory is taken to keep up"));
+  EXPECT_THAT(outcome.out, HasSubstr("what the other parts leave"));
 }
 
 TEST(ProbeCommand, TheMachineCanBeChosenAndChanged) {
@@ -146,6 +151,8 @@ TEST(ProbeCommand, LargeMatricesTakeOnePartPerCube) {
   EXPECT_EQ(one["from"].size(), 8u);
   EXPECT_EQ(one["to"][7], "sip1.cube3.hbm_ctrl.pe7");
   EXPECT_EQ(one["metric"], "effective_gbs");
+  EXPECT_EQ(one["op"], "read");
+  EXPECT_EQ(probe_json({"matrix", "--from", "host", "--to", "m_cpu"})["op"], "message");
   // A PE is not sent messages by itself.
   EXPECT_TRUE(probe_json({"matrix", "--to", "pe", "--within", "sip0.cube0"})["values"][3][3].is_null());
 }
@@ -159,6 +166,11 @@ TEST(ProbeCommand, BadInputIsExitCodeTwoBeforeAnySimulation) {
       {{"bandwidth", "host", "sip0.cube0.sram", "--bytes", "33MiB"}, "go beyond its 32 MiB"},
       {{"bandwidth", "host", "sip0.cube0.sram", "--bytes", "many"}, "'kernbench probe bandwidth'"},
       {{"bandwidth", "host", "sip0.cube0.sram", "--op", "erase"}, "erase"},
+      {{"latency", "host", "sip0.cube0.m_cpu", "--offset", "5"}, "is no memory"},
+      {{"latency", "host", "sip0.cube0.m_cpu", "--op", "write"}, "is no memory"},
+      {{"matrix", "--to", "pe", "--op", "read"}, "is no memory"},
+      {{"latency", "host", "sip0.cube0.hbm_ctrl.pe0", "--bytes", "0"}, "at least one byte"},
+      {{"latency", "host", "sip0.cube0.hbm_ctrl.pe0", "--bytes", "-1"}, "not negative"},
       {{"matrix", "-o", "/nonexistent/heat.svg"}, "/nonexistent/heat.svg: cannot be written"},
       {{"matrix", "--from", "gpu"}, "no such part"},
       {{"matrix", "--by", "rack"}, "no such step"},

@@ -209,6 +209,43 @@ TEST(Hbm, RandomTrafficIsTheSameInPiecesPacketByPacketAndOnThreads) {
     for (const int threads : {2, 3}) ASSERT_EQ(times(seed, {}), times(seed, {}, threads)) << "seed " << seed;
 }
 
+// Odd sizes, unaligned places, rows of bytes, every memory, machines whose packets and bursts do not fit.
+TEST(Hbm, OddTrafficIsTheSameInPiecesAndPacketByPacket) {
+  const std::vector<std::vector<std::string>> machines = {
+      {},
+      {"fabric.packet_bytes=100", "cube.hbm.hbm_to_router_bw_gbs=77.7", "cube.ucie.bw_gbs=33.3"},
+      {"fabric.packet_bytes=4096", "cube.hbm.burst_bytes=64", "pe.pe_dma.strided=gather"},
+      {"cube.hbm.model=rows", "cube.hbm.burst_bytes=64", "pe.pe_dma.overhead_ns=1.5"},
+  };
+  const auto times = [&](std::uint32_t seed, FabricOptions options) {
+    std::vector<std::string> overrides = machines[seed % machines.size()];
+    overrides.insert(overrides.end(), {"sip.cube_mesh.w=2", "sip.cube_mesh.h=1"});
+    Machine m(overrides, "default", options);
+    std::mt19937 random(seed);
+    const auto pick = [&](int low, int high) { return std::uniform_int_distribution(low, high)(random); };
+    for (int i = 0; i < 120; ++i) {
+      const PeCoord pe{pick(0, 1), pick(0, 1), pick(0, 7)};
+      const PeCoord at = pick(0, 1) ? pe : PeCoord{pick(0, 1), pick(0, 1), pick(0, 7)};
+      Memory& memory = pick(0, 3)               ? m.device.hbm(at)
+                       : pick(0, 1) && at != pe ? m.device.tcm(at)
+                                                : m.device.sram(at.in_cube());
+      const int bytes = pick(0, 1)
+                            ? pick(1, 3000)
+                            : std::vector{1, 255, 256, 257, 4095, 4097}[static_cast<std::size_t>(pick(0, 5))];
+      m.issue(
+          pe, pick(0, 1) ? Direction::read : Direction::write, memory,
+          {.offset = pick(0, 5000), .row_bytes = bytes, .rows = pick(0, 2) ? 1 : pick(2, 5), .stride = 5000},
+          pick(0, 1) == 0);
+    }
+    m.run();
+    std::vector<std::int64_t> out;
+    for (const auto& t : m.transfers) out.push_back(t->retired.ps()), out.push_back(t->left.ps());
+    return out;
+  };
+  for (std::uint32_t seed = 0; seed < 80; ++seed)
+    ASSERT_EQ(times(seed, {}), times(seed, {.runs = false})) << "seed " << seed;
+}
+
 TEST(Sram, ItsPortIsTheLastLink) {
   Machine m;
   // PE 4 is at r5c0, the SRAM behind r3c0: two steps of 24, its wire 9, the PE's port 1; overhead 2 ns on

@@ -73,6 +73,17 @@ TEST(Rows, RefreshCostsItsShare) {
   EXPECT_NEAR(gbs, expected, 0.02 * expected);
 }
 
+// A refresh lasts from 3900 to 4250 ns. All banks have their row open; each is asked for a hit at 3880, whose
+// data would be on the bus from 3895 on, 2 ns each: three begin before the refresh, the rest follow it.
+TEST(Rows, NoDataMovesDuringARefresh) {
+  auto d = make_dram(testing::load({}, "realistic"));
+  const auto bank = [](std::int64_t b) { return 8 * 16 * b; };  // a burst of row 0 of bank b, channel 0
+  for (int b = 0; b < 16; ++b) d->serve(bank(b), Direction::read, 1_us);
+  for (int b = 0; b < 3; ++b) EXPECT_EQ(d->serve(bank(b), Direction::read, 3880_ns), 3897_ns + b * 2_ns);
+  for (int b = 3; b < 16; ++b)
+    EXPECT_EQ(d->serve(bank(b), Direction::read, 3880_ns), 4252_ns + (b - 3) * 2_ns);
+}
+
 TEST(Rows, RandomReadsReachAboutHalf) {
   // 32 reads of 64 B in flight on one pseudo-channel of 32 GB/s, the next sent when the oldest is through.
   auto d = dram();

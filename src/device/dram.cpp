@@ -1,0 +1,14 @@
+#include "device/dram.hpp"
+
+namespace kernbench::device {
+
+Time burst_time(const ParamSet& hbm) {
+  const double channel_gbs = hbm.number("hbm_to_router_bw_gbs") / static_cast<double>(hbm.integer("num_pcs"));
+  return Bandwidth::from_gbs(channel_gbs).time_for(hbm.bytes("burst_bytes"));
+}
+
+std::unique_ptr<Dram> make_dram(const topology::Machine& machine) {
+  return machine.at("cube.hbm").text("model") == "rows" ? make_rows_dram(machine) : make_plain_dram(machine);
+}
+
+}  // namespace kernbench::device
