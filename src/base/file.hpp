@@ -9,15 +9,9 @@ namespace kernbench {
 /// Reads a text file: a missing one, a folder or one over 4 MiB is an InputError (`file.…`).
 std::string read_text_file(const std::string& path);
 
-/// Writes beside the target and renames, so that the target is either what it was or complete. Links are
-/// followed, permissions of an existing file kept; a device or pipe is written directly. What cannot be
-/// written (no such folder, no permission, full disk) is an InputError (`file.unwritable`) and leaves
-/// nothing.
+/// The whole of a `NewFile` (base/new_file.hpp): the target is either what it was or complete. What cannot be
+/// written (no such folder, no permission, full disk) is an InputError (`file.unwritable`) and leaves nothing.
 void write_file(const std::string& path, std::string_view content);
-
-/// Throws what `write_file` would throw for a place that cannot be written, before the work that leads there.
-/// Changes nothing.
-void check_writable(const std::string& path);
 
 /// Thrown by `write_stdout` when the reader of a pipe has gone: nothing is wrong, there is nothing to say.
 struct ReaderGone {};

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.hpp"
+#include "base/new_file.hpp"
 #include "cli/command.hpp"
 #include "cli/probe_matrix.hpp"
 #include "cli/probe_report.hpp"

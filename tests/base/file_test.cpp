@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/new_file.hpp"
 #include "kernbench/error.hpp"
 
 namespace kernbench {
@@ -58,6 +59,46 @@ TEST_F(FileTest, FollowsALinkInsteadOfReplacingIt) {
   write_file(in_dir("link"), "two");
   EXPECT_TRUE(fs::is_symlink(dir_ / "link"));
   EXPECT_EQ(read_text_file(in_dir("target")), "two");
+}
+
+TEST_F(FileTest, ANewFileAppearsWhenItIsCommitted) {
+  write_file(in_dir("a"), "old");
+  {
+    NewFile file(in_dir("a"));
+    file.write("0123");
+    file.write("4567");
+    file.rewrite(2, "xy");
+    EXPECT_EQ(read_text_file(in_dir("a")), "old");
+    file.commit();
+  }
+  EXPECT_EQ(read_text_file(in_dir("a")), "01xy4567");
+  { NewFile(in_dir("a")).write("half"); }
+  EXPECT_EQ(read_text_file(in_dir("a")), "01xy4567");
+  EXPECT_EQ(files(), 1u);
+}
+
+TEST_F(FileTest, ANewFileReplacesWhatALinkLeadsToAndKeepsItsPermissions) {
+  write_file(in_dir("target"), "one");
+  ::chmod(in_dir("target").c_str(), 0640);
+  fs::create_symlink("target", dir_ / "link");
+  NewFile file(in_dir("link"));
+  file.write("two");
+  file.commit();
+  EXPECT_TRUE(fs::is_symlink(dir_ / "link"));
+  EXPECT_EQ(read_text_file(in_dir("target")), "two");
+  EXPECT_EQ(static_cast<int>(fs::status(in_dir("target")).permissions()), 0640);
+}
+
+TEST_F(FileTest, AskingWhetherAPlaceCanBeWrittenChangesNothing) {
+  write_file(in_dir("a"), "one");
+  check_writable(in_dir("a"));
+  check_writable(in_dir("b"));
+  EXPECT_EQ(read_text_file(in_dir("a")), "one");
+  EXPECT_EQ(files(), 1u);
+  ASSERT_EQ(::mkfifo(in_dir("pipe").c_str(), 0600), 0);
+  check_writable(in_dir("pipe"));  // does not wait for a reader
+  EXPECT_EQ(id_of([&] { check_writable(in_dir("no/such/folder/a")); }), "file.unwritable");
+  EXPECT_EQ(id_of([&] { check_writable(dir_.string()); }), "file.unwritable");
 }
 
 TEST_F(FileTest, WritesDevicesDirectly) {
