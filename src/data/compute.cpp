@@ -60,6 +60,19 @@ Dense as_dtype(const Dense& array, DType dtype) {
   return {content, ConstArray(dtype, array.array.shape, content.get())};
 }
 
+Buffer loaded(const MemoryStore& store, const isa::Program& program, const isa::Command& c,
+              const Pieces& pieces) {
+  const auto size = program.bytes(c.result);
+  auto content = new_buffer(size);
+  if (program.masked(c)) {
+    const auto dtype = program.value(c.result).dtype;
+    const auto other = scalar_content(dtype, program.other(c));
+    for (std::int64_t i = 0; i < size.count(); ++i) content[i] = other[i % itemsize(dtype)];
+  }
+  copy_out(store, pieces, {content.get(), static_cast<std::size_t>(size.count())});
+  return content;
+}
+
 Buffer compute(const LiveTiles& tiles, const isa::Program& program, const isa::Command& c, int threads) {
   return c.kind == isa::CommandKind::gemm ? multiply(tiles, program, c, threads)
                                           : calculate(tiles, program, c);

@@ -200,16 +200,7 @@ void ReplayExecutor::Planner::dma_read(const At& at) {
   check_readable(pieces, place(at));
   if (!at.tiles()->wanted(at.command.result)) return;
   const auto work = [this, at, pieces](int) {
-    const auto& program = at.program();
-    const auto size = program.bytes(at.command.result);
-    const auto content = new_buffer(size);
-    if (program.masked(at.command)) {
-      const auto dtype = program.value(at.command.result).dtype;
-      const auto other = scalar_content(dtype, program.other(at.command));
-      for (std::int64_t i = 0; i < size.count(); ++i) content[i] = other[i % itemsize(dtype)];
-    }
-    copy_out(store_, pieces, {content.get(), static_cast<std::size_t>(size.count())});
-    at.tiles()->put(at.command.result, content);
+    at.tiles()->put(at.command.result, loaded(store_, at.program(), at.command, pieces));
   };
   window_.touches(window_.add(at.running.strand, work), pieces, false);
 }

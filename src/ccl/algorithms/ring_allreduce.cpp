@@ -1,0 +1,30 @@
+#include "ccl/algorithms/algorithms.hpp"
+
+namespace kernbench::ccl {
+
+// Rounds outside, tiles inside: while the tiles of one round travel, those of the next get ready.
+void ring_accumulate(tl::Context& tl, const Ring& ring, Pieces pieces, Tiles& tiles, ReduceOp op, At at) {
+  auto passing = tiles;
+  for (int round = 1; round < ring.size; ++round) {
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      tl.send(ring.next, passing[i], at);
+      passing[i] = recv(tl, ring.previous, pieces[i], at);
+      tiles[i] = combine(tl, op, tiles[i], passing[i], at);
+    }
+  }
+}
+
+/// Everybody's tensor goes round the ring once; each rank adds up what passes, in the order in which it
+/// comes.
+void ring_allreduce(tl::Context& tl, const Call& call) {
+  const auto all = pieces(tl, held(tl, call.input));
+  for (const auto batch : batches(all, kept_at_once(tl, call, all))) {
+    Tiles sums;
+    for (const auto& piece : batch) sums.push_back(load(tl, piece));
+    ring_accumulate(tl, ring_of(call), batch, sums, call.op);
+    for (std::size_t i = 0; i < batch.size(); ++i)
+      store(tl, batch[i], finished(tl, call.op, sums[i], call.world_size));
+  }
+}
+
+}  // namespace kernbench::ccl

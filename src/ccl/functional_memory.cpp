@@ -1,0 +1,125 @@
+#include "ccl/functional_memory.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "data/numerics/blocks.hpp"
+#include "isa/transfer.hpp"
+#include "kernbench/error.hpp"
+
+namespace kernbench::ccl {
+namespace {
+
+constexpr Bytes kSlice = 8_GiB;        // of each PE; 16 of them fill the window of a cube
+constexpr std::int64_t kAlign = 4096;  // tensors begin on pages, with a page nobody owns between them
+
+Bytes next_place(Bytes end) { return Bytes((end.count() / kAlign + 2) * kAlign); }
+
+std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+}  // namespace
+
+FunctionalMemory::FunctionalMemory(const FunctionalWorld& world) {
+  for (std::size_t r = 0; r < world.ranks.size(); ++r) {
+    auto& tensors = tensors_.emplace_back();
+    Bytes offset(kAlign);
+    for (const auto& content : world.tensors[r]) {
+      const Bytes size(static_cast<std::int64_t>(content.bytes().size()));
+      const auto at = address::pe_hbm_addr(world.ranks[r], kSlice, offset);
+      tensors.push_back({at, content.dtype(), content.shape(), size});
+      store_.write(at, content.bytes());
+      offset = next_place(offset + size);
+    }
+  }
+}
+
+bool FunctionalMemory::Tensor::holds(std::uint64_t address, std::int64_t bytes) const {
+  return address >= at.raw() && address + index(bytes) <= at.raw() + index(size.count());
+}
+
+std::vector<tl::Ptr> FunctionalMemory::pointers(int rank) const {
+  std::vector<tl::Ptr> out;
+  for (const auto& t : tensors_[index(rank)]) out.emplace_back(t.at.raw());
+  return out;
+}
+
+std::vector<tl::Shard> FunctionalMemory::shards(int rank) const {
+  std::vector<tl::Shard> out;
+  for (const auto& t : tensors_[index(rank)]) {
+    const std::vector<std::int64_t> origin(index(t.shape.rank()));
+    out.push_back({.tensor = tl::Ptr(t.at.raw()),
+                   .ptr = tl::Ptr(t.at.raw()),
+                   .shape = t.shape,
+                   .origin = Shape(origin),
+                   .dtype = t.dtype,
+                   .name = fmt::format("tensor {}", out.size())});
+  }
+  return out;
+}
+
+std::vector<NdArray> FunctionalMemory::tensors(int rank) const {
+  std::vector<NdArray> out;
+  for (const auto& t : tensors_[index(rank)]) {
+    NdArray content(t.dtype, t.shape);
+    store_.read(t.at, content.bytes());
+    out.push_back(std::move(content));
+  }
+  return out;
+}
+
+data::Piece FunctionalMemory::piece(std::uint64_t address, std::int64_t bytes, std::int64_t offset,
+                                    const Access& access) {
+  const auto& tensors = tensors_[index(access.rank)];
+  const auto holds = [&](const Tensor& t) { return t.holds(address, bytes); };
+  if (!std::ranges::any_of(tensors, holds))
+    throw SimulationError({.id = "functional.memory",
+                           .where = access.where(),
+                           .what = fmt::format("{} at {:#x} lie in no tensor of rank {}",
+                                               to_string(Bytes(bytes)), address, access.rank),
+                           .hint = "here a rank has its own tensors only; others are reached by queues"});
+  return {offset, bytes, address::PhysAddr::from_raw(address)};
+}
+
+data::Pieces FunctionalMemory::of_dma(const isa::Program& program, const isa::Command& dma,
+                                      const Access& access) {
+  data::Pieces out;
+  const auto size = itemsize(program.value(program.moved(dma)).dtype);
+  isa::for_each_segment(program, dma, [&](const isa::Segment& s) {
+    out.push_back(piece(s.address, s.elements * size, s.lane * size, access));
+  });
+  return out;
+}
+
+data::Pieces FunctionalMemory::of_reference(const isa::Program& program, isa::ValueId reference,
+                                            const Access& access) {
+  data::Pieces out;
+  const auto size = itemsize(program.value(reference).dtype);
+  isa::for_each_segment(program, reference, [&](const isa::Segment& s) {
+    out.push_back(piece(s.address, s.elements * size, s.lane * size, access));
+  });
+  return out;
+}
+
+data::Pieces FunctionalMemory::of_range(std::uint64_t address, Bytes size, const Access& access) {
+  if (size == 0_B) return {};
+  return {piece(address, size.count(), 0, access)};
+}
+
+double FunctionalMemory::number(std::uint64_t address, DType dtype, const Access& access) {
+  std::array<std::byte, 4> bytes{};
+  data::copy_out(store_, of_range(address, Bytes(itemsize(dtype)), access),
+                 std::span(bytes).first(index(itemsize(dtype))));
+  if (is_float(dtype)) {
+    float value = 0;
+    data::load(dtype, bytes.data(), 1, &value);
+    return static_cast<double>(value);
+  }
+  std::int32_t value = 0;
+  data::load(dtype, bytes.data(), 1, &value);
+  return value;
+}
+
+}  // namespace kernbench::ccl

@@ -1,0 +1,274 @@
+#include "ccl/functional_run.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "data/composite.hpp"
+#include "data/compute.hpp"
+#include "kernbench/error.hpp"
+
+namespace kernbench::ccl {
+
+using isa::CommandKind;
+
+FunctionalRun::FunctionalRun(const FunctionalWorld& world, const FunctionalOptions& options,
+                             FunctionalMemory& memory, const std::vector<isa::Program>& programs)
+    : options_(options), memory_(memory) {
+  for (const auto& program : programs)
+    ranks_.push_back({.program = &program,
+                      .tiles = data::LiveTiles(program),
+                      .ends = {},
+                      .depth = std::vector<std::int64_t>(program.values().size()),
+                      .in_slot = {}});
+  connect(world);
+}
+
+void FunctionalRun::connect(const FunctionalWorld& world) {
+  std::map<PeCoord, int> rank_at;
+  for (int r = 0; r < count(); ++r) rank_at[world.ranks[static_cast<std::size_t>(r)]] = r;
+  for (const auto& link : paired(world.links)) {
+    const auto from = rank_at.find(link.pe), to = rank_at.find(link.peer);
+    if (from == rank_at.end() || to == rank_at.end())
+      throw InputError({"functional.world", to_string(from == rank_at.end() ? link.pe : link.peer),
+                        "a link of a PE on which no rank is", "give links between the PEs of the ranks"});
+    rank(from->second).ends[link.direction].out = rings_.size();
+    rank(to->second).ends[link.peer_direction].in = rings_.size();
+    rings_.push_back({to->second, from->second, link.peer_direction, link.direction, {}, 0, {}});
+  }
+}
+
+void FunctionalRun::run() {
+  bool moved = true;
+  while (moved) {
+    moved = false;
+    for (int r = 0; r < count(); ++r) moved = advance(r) || moved;
+  }
+  if (!std::ranges::all_of(ranks_, &Rank::ended)) fail_deadlock();
+}
+
+bool FunctionalRun::advance(int r) {
+  const auto before = rank(r).next;
+  while (!rank(r).ended() && execute(r)) ++rank(r).next;
+  return rank(r).next != before;
+}
+
+/// False if the command must wait.
+bool FunctionalRun::execute(int r) {
+  const auto& c = rank(r).command();
+  if (c.kind == CommandKind::ipcq_recv) return receive(r, c);
+  if (c.kind == CommandKind::ipcq_send) {
+    if (!send(r, c)) return false;
+  } else {
+    perform(r, c);
+  }
+  retire(r, c);
+  return true;
+}
+
+// Waits, fences and scalars, which were read while recording, have nothing left to do in program order.
+void FunctionalRun::perform(int r, const isa::Command& c) {
+  auto& me = rank(r);
+  const auto& program = *me.program;
+  const auto deepest = [&](isa::ValueId id) {
+    return program.value(id).producer == isa::kNone ? 0 : me.depth[program.base(id)];
+  };
+  if (c.result != isa::kNone)
+    for (const auto id : program.reads(c)) me.depth[c.result] = std::max(me.depth[c.result], deepest(id));
+  if (c.kind == CommandKind::dma_read) {
+    me.tiles.put(c.result, loaded(memory_.store(), program, c, memory_.of_dma(program, c, access(r))));
+  } else if (c.kind == CommandKind::dma_write) {
+    copy_in(memory_.store(), memory_.of_dma(program, c, access(r)), me.tiles.operand(c.read[0]).bytes());
+  } else if (c.kind == CommandKind::gemm || c.kind == CommandKind::math) {
+    me.tiles.put(c.result, compute(me.tiles, program, c, 1));
+  } else if (c.kind == CommandKind::composite) {
+    const auto& spec = program.composite(c);
+    const auto pieces = [&](isa::ValueId id) {
+      const bool in_memory = program.value(id).kind == isa::ValueKind::reference;
+      return in_memory ? memory_.of_reference(program, id, access(r)) : data::Pieces();
+    };
+    data::Composite(program, c, {}, pieces(spec.a), pieces(spec.b), pieces(spec.out))
+        .run(memory_.store(), me.tiles, 1);
+  }
+}
+
+bool FunctionalRun::send(int r, const isa::Command& c) {
+  auto& me = rank(r);
+  auto& ring = rings_[me.ends.find(me.program->direction(c))->second.out];
+  if (options_.slots && ring.taken >= *options_.slots) return false;
+  const auto id = c.read[0];
+  const auto value = me.tiles.operand(id);
+  const auto depth = me.depth[me.program->base(id)] + 1;
+  const Bytes size = me.program->bytes(id);
+  ring.messages.push_back(
+      {data::Buffer(value.keep, const_cast<std::byte*>(value.array.data)), size, depth, r, me.next});
+  ++ring.taken;
+  ring.sent += size;
+  ++messages_;
+  bytes_ += size;
+  rounds_ = std::max(rounds_, depth);
+  return true;
+}
+
+std::string_view FunctionalRun::direction_of(int r, const isa::Command& c) const {
+  const auto& me = rank(r);
+  const auto direction = me.program->direction(c);
+  if (!direction.empty()) return direction;
+  const auto order = options_.any_order.find(r);
+  if (order == options_.any_order.end() || me.any_received >= order->second.size())
+    throw InputError({"functional.any-order", place(r, me.next),
+                      "recv_any takes what comes first, which nothing says here",
+                      fmt::format("give the directions it takes as any_order[{}]", r)});
+  return order->second[me.any_received];
+}
+
+bool FunctionalRun::receive(int r, const isa::Command& c) {
+  auto& me = rank(r);
+  const auto direction = direction_of(r, c);
+  const auto end = me.ends.find(direction);
+  if (end == me.ends.end())
+    throw InputError({"functional.any-order", place(r, me.next),
+                      fmt::format("any_order names '{}', which this rank does not have", direction),
+                      "name directions of its links"});
+  auto& ring = rings_[end->second.in];
+  if (ring.messages.empty()) return false;
+  if (me.program->direction(c).empty()) ++me.any_received;
+  deliver(r, c, ring);
+  return true;
+}
+
+void FunctionalRun::deliver(int r, const isa::Command& c, Ring& ring) {
+  auto& me = rank(r);
+  const auto message = std::move(ring.messages.front());
+  ring.messages.pop_front();
+  const Bytes size = me.program->bytes(c.result);
+  if (size != message.size)
+    throw SimulationError(
+        {.id = "functional.message",
+         .where = place(r, me.next),
+         .what = fmt::format("receives a tile of {}, but {} was sent by {}", to_string(size),
+                             to_string(message.size), place(message.sender, message.command)),
+         .hint = "send and receive the same shape and dtype"});
+  const bool moved = me.program->has_destination(c);
+  if (moved)
+    copy_in(memory_.store(), memory_.of_range(c.address, size, access(r)),
+            {message.content.get(), static_cast<std::size_t>(size.count())});
+  me.tiles.put(c.result, message.content);
+  me.depth[c.result] = message.depth;
+  const auto readers = me.program->value(c.result).readers;
+  if (options_.in_slot && !moved && readers > 0)
+    me.in_slot[c.result] = {static_cast<std::size_t>(&ring - rings_.data()), readers};
+  else
+    --ring.taken;
+}
+
+void FunctionalRun::retire(int r, const isa::Command& c) {
+  auto& me = rank(r);
+  if (c.kind != CommandKind::composite) me.tiles.retire(c);  // which has done so itself
+  const auto reads = me.program->reads(c);
+  for (std::size_t i = 0; i < reads.size(); ++i) {
+    const auto base = me.program->base(reads[i]);
+    const auto same = [&](isa::ValueId other) { return me.program->base(other) == base; };
+    const auto held = me.in_slot.find(base);
+    if (held == me.in_slot.end() || std::ranges::any_of(reads.first(i), same)) continue;
+    if (--held->second.readers_left > 0) continue;
+    --rings_[held->second.ring].taken;
+    me.in_slot.erase(held);
+  }
+}
+
+FunctionalMemory::Access FunctionalRun::access(int r) const {
+  return {r, [this, r] { return place(r, rank(r).next); }};
+}
+
+void FunctionalRun::report(FunctionalResult& result) const {
+  result.messages = messages_;
+  result.bytes = bytes_;
+  result.rounds = rounds_;
+  for (const auto& ring : rings_) {
+    result.busiest_link = std::max(result.busiest_link, ring.sent);
+    for (const auto& m : ring.messages)
+      result.unread.push_back(fmt::format("rank {} never received from {} what {} sent", ring.receiver,
+                                          ring.direction, place(m.sender, m.command)));
+  }
+}
+
+// ── who waits for whom ──
+
+std::string FunctionalRun::rank_text(int r) const {
+  return fmt::format("rank {} ({})", r, to_string(rank(r).program->pe()));
+}
+
+std::string FunctionalRun::place(int r, isa::CommandIndex command) const {
+  const auto& program = *rank(r).program;
+  const auto& c = program.command(command);
+  return fmt::format("kernel '{}', {}, {} at {}", program.kernel(), rank_text(r), to_string(c.kind),
+                     to_string(program.line(c)));
+}
+
+/// What a rank that has not ended waits for: a message in this ring, or a free slot of it.
+const FunctionalRun::Ring& FunctionalRun::awaited(int r) const {
+  const auto& c = rank(r).command();
+  const auto ends = rank(r).ends.find(direction_of(r, c))->second;
+  return rings_[c.kind == CommandKind::ipcq_send ? ends.out : ends.in];
+}
+
+int FunctionalRun::waits_for(int r) const {
+  const auto& ring = awaited(r);
+  return ring.sender == r ? ring.receiver : ring.sender;
+}
+
+std::string FunctionalRun::waiting_text(int r) const {
+  const auto& me = rank(r);
+  if (me.ended()) return fmt::format("{} has ended", rank_text(r));
+  const auto& ring = awaited(r);
+  const auto unread = static_cast<std::int64_t>(ring.messages.size());
+  const auto what = ring.sender == r
+                        ? fmt::format("send {} for a free slot at rank {} ({} unread, {} held by live tiles)",
+                                      ring.sender_direction, ring.receiver, unread, ring.taken - unread)
+                        : fmt::format("recv {} for a message of rank {}", ring.direction, ring.sender);
+  return fmt::format("{} waits at {}: {}", rank_text(r), to_string(me.program->line(me.command())), what);
+}
+
+/// Ranks of which each waits for the next, and the last for the first.
+std::vector<int> FunctionalRun::cycle() const {
+  std::vector<int> walked(ranks_.size(), -1);  // from which start
+  for (int start = 0; start < count(); ++start) {
+    std::vector<int> path;
+    int r = start;
+    for (; !rank(r).ended() && walked[static_cast<std::size_t>(r)] < 0; r = waits_for(r)) {
+      walked[static_cast<std::size_t>(r)] = start;
+      path.push_back(r);
+    }
+    const auto begin = std::ranges::find(path, r);
+    if (begin != path.end()) return {begin, path.end()};
+  }
+  return {};
+}
+
+void FunctionalRun::fail_deadlock() const {
+  constexpr std::size_t kShown = 16;
+  std::vector<std::string> lines;
+  std::set<int> gone;
+  for (int r = 0; r < count(); ++r) {
+    if (rank(r).ended()) continue;
+    lines.push_back(waiting_text(r));
+    if (rank(waits_for(r)).ended()) gone.insert(waits_for(r));
+  }
+  for (const int r : gone) lines.push_back(waiting_text(r));
+  const auto more = lines.size() - std::min(lines.size(), kShown);
+  lines.resize(lines.size() - more);
+  if (more > 0) lines.push_back(fmt::format("and {} more", more));
+  if (const auto ring = cycle(); !ring.empty())
+    lines.push_back(fmt::format("in a cycle: ranks {}", fmt::join(ring, " → ")));
+  throw SimulationError(
+      {.id = "functional.deadlock",
+       .where = fmt::format("kernel '{}'", options_.kernel),
+       .what = fmt::format("no rank can go on\n  {}", fmt::join(lines, "\n  ")),
+       .hint = "every receive needs a send of its peer; with few slots, receive between sends"});
+}
+
+}  // namespace kernbench::ccl

@@ -1,0 +1,94 @@
+// The programs of all ranks at work, in the functional runner.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "ccl/functional_memory.hpp"
+#include "data/tiles.hpp"
+#include "kernbench/functional.hpp"
+
+namespace kernbench::ccl {
+
+/// Each rank executes its program in order until it must wait; ranks take turns until nobody can go on.
+class FunctionalRun {
+ public:
+  FunctionalRun(const FunctionalWorld& world, const FunctionalOptions& options, FunctionalMemory& memory,
+                const std::vector<isa::Program>& programs);
+
+  /// Throws `functional.deadlock` if somebody waits in vain.
+  void run();
+  /// Messages, bytes, rounds and what nobody received.
+  void report(FunctionalResult& result) const;
+
+ private:
+  struct Message {
+    data::Buffer content;
+    Bytes size;
+    std::int64_t depth;  // messages in the longest chain that ends with this one
+    int sender;
+    isa::CommandIndex command;
+  };
+  struct Ring {  // what a PE receives from one direction
+    int receiver = 0, sender = 0;
+    std::string direction, sender_direction;
+    std::deque<Message> messages;
+    std::int64_t taken = 0;  // slots that are not free: messages here, and received tiles still in use
+    Bytes sent;
+  };
+  struct Ends {  // of one direction of a PE
+    std::size_t in = 0, out = 0;
+  };
+  struct InSlot {  // a received tile that holds its slot
+    std::size_t ring;
+    std::uint32_t readers_left;
+  };
+  struct Rank {
+    const isa::Program* program;
+    data::LiveTiles tiles;
+    isa::CommandIndex next = 0;
+    std::map<std::string, Ends, std::less<>> ends;
+    std::vector<std::int64_t> depth;  // of each value: messages in the longest chain it depends on
+    std::unordered_map<isa::ValueId, InSlot> in_slot;
+    std::size_t any_received = 0;
+    bool ended() const { return next == program->commands().size(); }
+    const isa::Command& command() const { return program->command(next); }
+  };
+
+  int count() const { return static_cast<int>(ranks_.size()); }
+  Rank& rank(int r) { return ranks_[static_cast<std::size_t>(r)]; }
+  const Rank& rank(int r) const { return ranks_[static_cast<std::size_t>(r)]; }
+
+  void connect(const FunctionalWorld& world);
+  bool advance(int r);
+  bool execute(int r);
+  void perform(int r, const isa::Command& c);
+  bool send(int r, const isa::Command& c);
+  bool receive(int r, const isa::Command& c);
+  void deliver(int r, const isa::Command& c, Ring& ring);
+  void retire(int r, const isa::Command& c);
+
+  /// The direction a receive takes from; of `recv_any` by the order given.
+  std::string_view direction_of(int r, const isa::Command& c) const;
+  FunctionalMemory::Access access(int r) const;
+  std::string place(int r, isa::CommandIndex command) const;
+  std::string rank_text(int r) const;
+  const Ring& awaited(int r) const;
+  int waits_for(int r) const;
+  std::string waiting_text(int r) const;
+  std::vector<int> cycle() const;
+  [[noreturn]] void fail_deadlock() const;
+
+  const FunctionalOptions& options_;
+  FunctionalMemory& memory_;
+  std::vector<Rank> ranks_;
+  std::vector<Ring> rings_;
+  std::int64_t messages_ = 0, rounds_ = 0;
+  Bytes bytes_;
+};
+
+}  // namespace kernbench::ccl

@@ -1,0 +1,91 @@
+#include <algorithm>
+
+#include "kernbench/ccl_steps.hpp"
+#include "kernbench/error.hpp"
+
+namespace kernbench::ccl {
+namespace {
+
+constexpr std::int64_t kScratchShare = 16;  // of the scratch, for one tile
+constexpr std::int64_t kScratchUse = 8;  // of the scratch, for all tiles of a batch: each has a few relatives
+
+/// Pieces come in one size, but for the last.
+std::int64_t largest_bytes(Pieces all) {
+  return all.empty() ? 1 : std::max<std::int64_t>(1, all.front().elements * itemsize(all.front().dtype));
+}
+
+std::vector<Piece> cut(const Piece& whole, std::int64_t elements) {
+  std::vector<Piece> out;
+  for (std::int64_t first = 0; first < whole.elements; first += elements)
+    out.push_back(whole.part(first, std::min(elements, whole.elements - first)));
+  return out;
+}
+
+}  // namespace
+
+Piece held(const tl::Context& tl, tl::Ptr tensor, At at) {
+  const auto shards = tl.shards(tensor, at);
+  Piece whole{shards.front().ptr, 0, shards.front().dtype};
+  for (const auto& shard : shards) {
+    KB_ASSERT(shard.ptr - whole.ptr == whole.elements * itemsize(whole.dtype),
+              "the tiles of tensor '{}' on {} do not follow each other", shard.name,
+              to_string(tl.environment().pe));
+    whole.elements += shard.shape.elements();
+  }
+  return whole;
+}
+
+std::int64_t tile_elements(const tl::Context& tl, DType dtype) {
+  const auto& e = tl.environment();
+  auto bytes = e.scratch.count() / kScratchShare;
+  if (e.queues)
+    for (const auto& queue : *e.queues) bytes = std::min(bytes, queue.slot_size.count());
+  return std::max<std::int64_t>(1, bytes / itemsize(dtype));
+}
+
+std::vector<Piece> pieces(const tl::Context& tl, const Piece& whole) {
+  return cut(whole, tile_elements(tl, whole.dtype));
+}
+
+std::vector<Piece> even_pieces(const tl::Context& tl, const Piece& whole, int n) {
+  if (whole.elements == 0) return {};
+  const auto rounds = tl.cdiv(whole.elements, n * tile_elements(tl, whole.dtype));
+  return cut(whole, tl.cdiv(whole.elements, n * rounds));
+}
+
+std::vector<Pieces> batches(Pieces all, std::int64_t n) {
+  std::vector<Pieces> out;
+  const auto size = static_cast<std::size_t>(n);
+  for (std::size_t first = 0; first < all.size(); first += size)
+    out.push_back(all.subspan(first, std::min(size, all.size() - first)));
+  return out;
+}
+
+std::int64_t tiles_at_once(const tl::Context& tl, Pieces all) {
+  return std::max<std::int64_t>(1, tl.environment().scratch.count() / kScratchUse / largest_bytes(all));
+}
+
+std::int64_t kept_at_once(const tl::Context& tl, const Call& call, Pieces all) {
+  return std::clamp<std::int64_t>(call.slots - 1, 1, tiles_at_once(tl, all));
+}
+
+tl::Tile load(tl::Context& tl, const Piece& piece, At at) {
+  return tl.load(piece.ptr, {piece.elements}, piece.dtype, {}, at);
+}
+
+void store(tl::Context& tl, const Piece& piece, const tl::Tile& tile, At at) {
+  tl.store(piece.ptr, tile, {}, at);
+}
+
+tl::Tile recv(tl::Context& tl, std::string_view direction, const Piece& piece, At at) {
+  return tl.recv(direction, {piece.elements}, piece.dtype, {}, at);
+}
+
+tl::Tile out_of_slot(tl::Context& tl, std::string_view direction, const tl::Tile& tile, At at) {
+  const auto& queues = tl.environment().queues;
+  if (!queues) return tile;
+  const auto found = std::ranges::find(*queues, direction, &tl::Queue::direction);
+  return found != queues->end() && found->in_slot ? tl.copy(tile, at) : tile;
+}
+
+}  // namespace kernbench::ccl

@@ -1,0 +1,250 @@
+#include "kernbench/functional.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <source_location>
+
+#include "data/numerics/gemm.hpp"
+#include "kernbench/error.hpp"
+
+namespace kernbench::ccl {
+namespace {
+
+using enum DType;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+/// Rank r's array is all r + 1.
+std::vector<NdArray> ranks_plus_one(int ranks, std::int64_t n = 4) {
+  std::vector<NdArray> out;
+  for (int r = 0; r < ranks; ++r) {
+    out.emplace_back(f32, Shape{n});
+    for (auto& x : out.back().view<float>()) x = static_cast<float>(r + 1);
+  }
+  return out;
+}
+
+template <class E, class F>
+E error_of(F run) {
+  try {
+    run();
+  } catch (const E& e) {
+    return e;
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return E({.id = "none", .where = "", .what = "", .hint = ""});
+}
+
+int line_of(std::source_location at = std::source_location::current()) { return static_cast<int>(at.line()); }
+
+void ring_sum(tl::Context& tl, tl::Ptr x, int, int world_size, int n) {
+  auto sum = tl.load(x, {n}, f32);
+  auto passing = sum;
+  for (int round = 1; round < world_size; ++round) {
+    tl.send("E", passing);
+    passing = tl.recv("W", {n}, f32);
+    sum += passing;
+  }
+  tl.store(x, sum);
+}
+
+TEST(FunctionalRunner, ComputesAKernelOnAllRanks) {
+  const auto result = run_functional(ring_sum, 3, "ring_1d", ranks_plus_one(3), 4);
+  for (const auto& tensors : result.tensors) EXPECT_THAT(tensors[0].view<float>(), ElementsAre(6, 6, 6, 6));
+  EXPECT_EQ(result.messages, 6);  // 3 ranks × 2 rounds
+  EXPECT_EQ(result.bytes, 96_B);  // of 16 bytes
+  EXPECT_EQ(result.busiest_link, 32_B);
+  EXPECT_EQ(result.rounds, 2);
+  EXPECT_THAT(result.unread, IsEmpty());
+  EXPECT_EQ(result.programs.size(), 3u);
+}
+
+TEST(FunctionalRunner, CallsKernelsThatDoNotAskForTheirRank) {
+  const auto doubled = [](tl::Context& tl, tl::Ptr x, int n) { tl.store(x, tl.load(x, {n}, f32) * 2); };
+  const auto result = run_functional(doubled, 2, "none", ranks_plus_one(2), 4);
+  EXPECT_THAT(result.tensors[1][0].view<float>(), ElementsAre(4, 4, 4, 4));
+  EXPECT_EQ(result.messages, 0);
+}
+
+TEST(FunctionalRunner, TellsProgramIdsAndShards) {
+  const auto kernel = [](tl::Context& tl, const FunctionalRank& me) {
+    const auto& shard = tl.shard(me.tensors[1]);
+    EXPECT_EQ(shard.shape, (Shape{2, 2}));
+    tl.store(shard.ptr,
+             tl.full({2, 2}, 100 * tl.program_id(2) + 10 * tl.program_id(1) + tl.program_id(0), f32));
+    EXPECT_EQ(tl.num_programs(1), 6);
+  };
+  const FunctionalWorld world{
+      .ranks = {{0, 5, 3}, {1, 0, 2}},
+      .links = {},
+      .tensors = {{NdArray(i8, {3}), NdArray(f32, {2, 2})}, {NdArray(i8, {3}), NdArray(f32, {2, 2})}}};
+  const auto result = run_functional(kernel, world);
+  EXPECT_THAT(result.tensors[0][1].view<float>(), ElementsAre(53, 53, 53, 53));
+  EXPECT_THAT(result.tensors[1][1].view<float>(), ElementsAre(102, 102, 102, 102));
+}
+
+TEST(FunctionalRunner, DoesMasksScalarsProductsAndPlacedReceives) {
+  const auto kernel = [](tl::Context& tl, const FunctionalRank& me) {
+    const auto x = me.tensors[0];
+    const int n = tl.load_scalar<std::int32_t>(me.tensors[1]);
+    EXPECT_EQ(n, 3);
+    const auto some = tl.load(x, {4}, f32, {.mask = tl.arange(0, 4) < n, .other = 9});
+    tl.send("E", some);
+    tl.recv("W", {4}, f32, {.dst_addr = x});
+    tl.composite("gemm", tl.ref(x, {2, 2}, f32), tl.ref(x, {2, 2}, f32), tl.ref(me.tensors[2], {2, 2}, f32));
+    tl.fence();
+  };
+  FunctionalWorld world{.ranks = first_pes(2), .links = ring_1d(first_pes(2)), .tensors = {}};
+  for (int r = 0; r < 2; ++r)
+    world.tensors.push_back(
+        {NdArray::of<float>({4}, {1, 2, 3, 4}), NdArray::of<std::int32_t>({1}, {3}), NdArray(f32, {2, 2})});
+  const auto result = run_functional(kernel, world);
+  EXPECT_THAT(result.tensors[1][0].view<float>(), ElementsAre(1, 2, 3, 9));
+  EXPECT_THAT(result.tensors[1][2].view<float>(), ElementsAre(7, 20, 30, 87));  // ((1 2)(3 9))²
+}
+
+TEST(FunctionalRunner, CountsRoundsByWhatMessagesCarry) {
+  // Two messages of each rank that have nothing to do with each other: one round.
+  const auto independent = [](tl::Context& tl, tl::Ptr x) {
+    for (int i = 0; i < 2; ++i) {
+      tl.send("E", tl.load(x, {4}, f32));
+      tl.recv("W", {4}, f32);
+    }
+  };
+  EXPECT_EQ(run_functional(independent, 2, "ring_1d", ranks_plus_one(2)).rounds, 1);
+  const auto through_math = [](tl::Context& tl, tl::Ptr x) {
+    tl.send("E", tl.load(x, {4}, f32));
+    const auto other = tl.recv("W", {4}, f32);
+    tl.send("E", other.slice({{0, 2}}) * 2);
+    tl.recv("W", {2}, f32);
+  };
+  EXPECT_EQ(run_functional(through_math, 2, "ring_1d", ranks_plus_one(2)).rounds, 2);
+}
+
+TEST(FunctionalRunner, NamesWhoWaitsForWhomInACycle) {
+  int line = 0;
+  const auto kernel = [&](tl::Context& tl, tl::Ptr) { tl.recv("W", {4}, f32), line = line_of(); };
+  const auto error =
+      error_of<SimulationError>([&] { run_functional(kernel, 3, "ring_1d", ranks_plus_one(3)); });
+  EXPECT_EQ(error.id(), "functional.deadlock");
+  EXPECT_THAT(
+      error.what(),
+      AllOf(HasSubstr(fmt::format("rank 0 (sip0.cube0.pe0) waits at functional_test.cpp:{}: recv W for a "
+                                  "message of rank 2",
+                                  line)),
+            HasSubstr("in a cycle: ranks 0 → 2 → 1")));
+}
+
+TEST(FunctionalRunner, SaysWhenTheAwaitedRankHasEnded) {
+  const auto kernel = [](tl::Context& tl, tl::Ptr, int rank, int) {
+    if (rank == 1) tl.recv("W", {4}, f32);
+  };
+  const auto error =
+      error_of<SimulationError>([&] { run_functional(kernel, 2, "ring_1d", ranks_plus_one(2)); });
+  EXPECT_THAT(error.what(), AllOf(HasSubstr("rank 1 (sip0.cube0.pe1) waits"),
+                                  HasSubstr("rank 0 (sip0.cube0.pe0) has ended")));
+  EXPECT_THAT(error.what(), ::testing::Not(HasSubstr("cycle")));
+}
+
+FunctionalResult forwarding_ring(int slots, bool in_slot) {
+  const int ranks = 4;
+  FunctionalWorld world{.ranks = first_pes(ranks), .links = ring_1d(first_pes(ranks)), .tensors = {}};
+  for (auto& input : ranks_plus_one(ranks)) world.tensors.push_back({input});
+  const auto kernel = [](tl::Context& tl, const FunctionalRank& me) {
+    ring_sum(tl, me.tensors[0], me.rank, me.world_size, 4);
+  };
+  return run_functional(kernel, world, {.kernel = "ring_sum", .slots = slots, .in_slot = in_slot});
+}
+
+TEST(FunctionalRunner, CountsSlotsThatLiveTilesHold) {
+  EXPECT_EQ(forwarding_ring(2, true).tensors[0][0].view<float>()[0], 10);
+  EXPECT_EQ(forwarding_ring(1, false).tensors[0][0].view<float>()[0], 10);
+  // With one slot every rank's slot holds the tile it is about to forward.
+  const auto error = error_of<SimulationError>([] { forwarding_ring(1, true); });
+  EXPECT_THAT(error.what(),
+              AllOf(HasSubstr("kernel 'ring_sum'"),
+                    HasSubstr("send E for a free slot at rank 1 (0 unread, 1 held by live tiles)"),
+                    HasSubstr("in a cycle: ranks 0 → 1 → 2 → 3")));
+}
+
+TEST(FunctionalRunner, RefusesRecvAnyUnlessItsOrderIsGiven) {
+  const auto kernel = [](tl::Context& tl, const FunctionalRank& me) {
+    if (me.rank > 0) return void(tl.send("parent", tl.load(me.tensors[0], {4}, f32)));
+    const auto first = tl.recv_any({4}, f32);
+    const auto second = tl.recv_any({4}, f32);
+    tl.store(me.tensors[0], first - second);
+  };
+  FunctionalWorld world{.ranks = first_pes(3), .links = tree_binary(first_pes(3)), .tensors = {}};
+  for (auto& input : ranks_plus_one(3)) world.tensors.push_back({input});
+  const auto error = error_of<InputError>([&] { run_functional(kernel, world); });
+  EXPECT_EQ(error.id(), "functional.any-order");
+  EXPECT_THAT(error.hint(), HasSubstr("any_order[0]"));
+  const auto left_first = run_functional(kernel, world, {.any_order = {{0, {"child_left", "child_right"}}}});
+  EXPECT_EQ(left_first.tensors[0][0].view<float>()[0], -1);  // 2 − 3
+  const auto right_first = run_functional(kernel, world, {.any_order = {{0, {"child_right", "child_left"}}}});
+  EXPECT_EQ(right_first.tensors[0][0].view<float>()[0], 1);
+  EXPECT_EQ(error_of<InputError>([&] {
+              run_functional(kernel, world, {.any_order = {{0, {"up"}}}});
+            }).id(),
+            "functional.any-order");
+}
+
+TEST(FunctionalRunner, RefusesMessagesThatDoNotFit) {
+  const auto kernel = [](tl::Context& tl, tl::Ptr x) {
+    tl.send("E", tl.load(x, {4}, f32));
+    tl.recv("W", {2}, f32);
+  };
+  const auto error =
+      error_of<SimulationError>([&] { run_functional(kernel, 2, "ring_1d", ranks_plus_one(2)); });
+  EXPECT_EQ(error.id(), "functional.message");
+  EXPECT_THAT(error.what(), AllOf(HasSubstr("receives a tile of 8 B, but 16 B was sent by kernel"),
+                                  HasSubstr("functional_test.cpp:")));
+}
+
+TEST(FunctionalRunner, ListsMessagesNobodyReceived) {
+  int line = 0;
+  const auto kernel = [&](tl::Context& tl, tl::Ptr x, int rank, int) {
+    if (rank == 0) tl.send("E", tl.load(x, {4}, f32)), line = line_of();
+  };
+  const auto result = run_functional(kernel, 2, "ring_1d", ranks_plus_one(2));
+  ASSERT_EQ(result.unread.size(), 1u);
+  EXPECT_THAT(result.unread[0], AllOf(HasSubstr("rank 1 never received from W"),
+                                      HasSubstr(fmt::format("functional_test.cpp:{}", line))));
+}
+
+TEST(FunctionalRunner, KeepsRanksToTheirOwnTensors) {
+  const auto beyond = [](tl::Context& tl, tl::Ptr x) { tl.load(x + 4, {4}, f32); };
+  const auto error = error_of<SimulationError>([&] { run_functional(beyond, 2, "none", ranks_plus_one(2)); });
+  EXPECT_EQ(error.id(), "functional.memory");
+  EXPECT_THAT(error.what(), HasSubstr("lie in no tensor of rank 0"));
+  const auto wild = [](tl::Context& tl, tl::Ptr) { tl.store(tl::Ptr(1ull << 60), tl.zeros({4}, f32)); };
+  EXPECT_EQ(error_of<SimulationError>([&] { run_functional(wild, 2, "none", ranks_plus_one(2)); }).id(),
+            "functional.memory");
+}
+
+TEST(FunctionalRunner, RefusesDirectionsAndSizesThatAreNotThere) {
+  const auto kernel = [](tl::Context& tl, const FunctionalRank& me) {
+    tl.send("E", tl.load(me.tensors[0], {4}, f32));
+  };
+  FunctionalWorld world{
+      .ranks = first_pes(2), .links = {}, .tensors = {{NdArray(f32, {4})}, {NdArray(f32, {4})}}};
+  EXPECT_EQ(error_of<tl::KernelError>([&] { run_functional(kernel, world); }).id(), "tl.direction");
+  world.links = ring_1d(world.ranks);
+  EXPECT_EQ(error_of<tl::KernelError>([&] { run_functional(kernel, world, {.slot_size = 8_B}); }).id(),
+            "tl.slot");
+  world.links = ring_1d(first_pes(3));
+  EXPECT_EQ(error_of<InputError>([&] { run_functional(kernel, world); }).id(), "functional.world");
+  world.links = {};
+  world.tensors.pop_back();
+  EXPECT_EQ(error_of<InputError>([&] { run_functional(kernel, world); }).id(), "functional.world");
+  world.tensors.push_back({});
+  world.ranks[1] = world.ranks[0];
+  EXPECT_EQ(error_of<InputError>([&] { run_functional(kernel, world); }).id(), "functional.world");
+}
+
+}  // namespace
+}  // namespace kernbench::ccl
