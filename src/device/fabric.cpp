@@ -11,6 +11,23 @@ namespace kernbench::device {
 using topology::LinkId;
 using topology::NodeId;
 
+namespace {
+
+constexpr Time kGrace = Time::from_ps(1);
+
+/// The least delay of a link between partitions.
+Time least_border(const topology::Graph& graph) {
+  const NodeId endpoint = graph.io(0, topology::NodeKind::pcie_ep);
+  const std::vector<LinkId> out = {graph.route(endpoint, graph.host())[0]};
+  const std::vector<LinkId> in = {graph.route(graph.system_switch(), endpoint)[0]};
+  return std::min(graph.latency(out), graph.latency(in));
+}
+
+/// A border of a single picosecond leaves no time.
+Time grace_at(Time border) { return border > kGrace ? kGrace : Time(); }
+
+}  // namespace
+
 FabricCounters& FabricCounters::operator+=(const FabricCounters& other) {
   packet_hops += other.packet_hops;
   messages += other.messages;
@@ -24,6 +41,7 @@ Fabric::Fabric(sim::Simulation& simulation, const topology::Graph& graph, Bytes 
       graph_(graph),
       packet_(packet_bytes),
       options_(options),
+      grace_(grace_at(least_border(graph))),
       links_(graph.link_count()) {
   KB_ASSERT(simulation.partitions() == graph.partition_count(), "{} partitions for a machine of {}",
             simulation.partitions(), graph.partition_count());
@@ -36,9 +54,7 @@ Fabric::Fabric(sim::Simulation& simulation, const topology::Graph& graph, Bytes 
     const NodeId endpoint = graph.io(sip, topology::NodeKind::pcie_ep);
     for (const LinkId id :
          {graph.route(endpoint, graph.host())[0], graph.route(graph.system_switch(), endpoint)[0]}) {
-      FabricDomain& from = domain(graph.partition(graph.link(id).from));
-      links_[id.index].domain = &from;
-      from.borders[id.index] = std::make_unique<Border>(*this, from.partition);
+      links_[id.index].domain = &domain(graph.partition(graph.link(id).from));
     }
   }
 }
@@ -46,14 +62,12 @@ Fabric::Fabric(sim::Simulation& simulation, const topology::Graph& graph, Bytes 
 Fabric::~Fabric() = default;
 
 Time Fabric::lookahead(const topology::Graph& graph) {
-  const NodeId endpoint = graph.io(0, topology::NodeKind::pcie_ep);
-  const std::vector<LinkId> out = {graph.route(endpoint, graph.host())[0]};
-  const std::vector<LinkId> in = {graph.route(graph.system_switch(), endpoint)[0]};
-  return std::min(graph.latency(out), graph.latency(in));
+  const Time border = least_border(graph);
+  return border - grace_at(border);
 }
 
 Route& Fabric::route(NodeId from, NodeId to) {
-  Route& route = domain(graph_.partition(from)).routes.route(from, to);
+  Route& route = domain(graph_.partition(from)).routes_.route(from, to);
   if (!route.source) prepare(route);
   return route;
 }
@@ -67,10 +81,10 @@ void Fabric::prepare(Route& route) {
 Source& Fabric::source_for(Route& route) {
   FabricDomain& here = domain(route.partition);
   const Hop& first = route.hops.front();
-  Source*& source = here.source_of_link[first.link.index];
+  Source*& source = here.source_of_link_[first.link.index];
   if (!source) {
-    here.sources.push_back(std::make_unique<Source>(*this, here.partition, *first.state, first.link.index));
-    source = here.sources.back().get();
+    here.sources_.push_back(std::make_unique<Source>(*this, here.partition_, *first.state, first.link.index));
+    source = here.sources_.back().get();
   }
   return *source;
 }
@@ -83,8 +97,8 @@ void Fabric::send(Message& message) {
   message.packets_ = (message.bytes.count() + packet_.count() - 1) / packet_.count();
   message.next_packet_ = 0;
   message.key_ = route.source->next_key();
-  message.opened_ = here.partition.now();
-  ++here.counters.messages;
+  message.opened_ = here.partition_.now();
+  ++here.counters_.messages;
   if (options_.runs && RunMode(*this).try_start(message)) return;
   enter_leg(message, route.hops.front());
   ++route.taken_apart;
@@ -137,7 +151,7 @@ void Fabric::leave_leg(Message& message, const Hop& last_hop) {
 }
 
 Packet& Fabric::take_packet(Message& message, std::int64_t index) {
-  Packet& packet = domain(message.route->partition).packets.take();
+  Packet& packet = domain(message.route->partition).packets_.take();
   packet.message = &message;
   packet.index = static_cast<std::int32_t>(index);
   packet.bytes = static_cast<std::int32_t>(std::min(packet_, message.bytes - packet_ * index).count());
@@ -154,25 +168,25 @@ Packet& Fabric::start_packet(Message& message, Time now) {
   route.next_offer = now + route.pace.of(p, message.bytes);
   serve(packet, first, now);
   if (p + 1 == message.packets_)
-    domain(route.partition).partition.schedule_at(message.left_, first.state->free_at);
+    domain(route.partition).partition_.schedule_at(message.left_, first.state->free_at);
   return packet;
 }
 
 void Fabric::take_back_start(Packet& packet) {
   take_back(packet);
   --packet.message->next_packet_;
-  packet.hop->state->domain->packets.give_back(packet);
+  packet.hop->state->domain->packets_.give_back(packet);
 }
 
 /// Undoes what `serve` did at this instant.
 void Fabric::take_back(Packet& packet) {
   LinkState& l = *packet.hop->state;
-  const bool cancelled = l.domain->partition.cancel(packet);
+  const bool cancelled = l.domain->partition_.cancel(packet);
   KB_ASSERT(cancelled, "a packet to {} has moved on already", graph_.path(packet.message->route->to));
   l.free_at = packet.link_was_free_at;
   l.bytes -= Bytes(packet.bytes);
   packet.tail = packet.tail_before_link;
-  --l.domain->counters.packet_hops;
+  --l.domain->counters_.packet_hops;
 }
 
 void Packet::arrive(sim::Event& e) {
@@ -182,13 +196,12 @@ void Packet::arrive(sim::Event& e) {
 
 /// The head of a packet is at the end of the link it took.
 void Fabric::arrive(Packet& packet) {
+  if (packet.crossing) [[unlikely]]
+    return cross(packet);
   if (packet.hop->last) return arrive_at_destination(packet);
   const Hop& hop = packet.hop[1];
   if (packet.hop->crosses && packet.index == 0) enter_leg(*packet.message, hop);
-  if (hop.crosses) [[unlikely]]
-    hop.state->domain->borders.at(hop.link.index)->add(packet);
-  else
-    serve_in_order(packet, hop);
+  serve_in_order(packet, hop);
 }
 
 /// Links serve heads as they arrive.
@@ -244,35 +257,22 @@ void Fabric::serve(Packet& packet, const Hop& hop, Time head_arrival) {
   l.free_at = end;
   l.deepest_wait = std::max(l.deepest_wait, start - head_arrival);
   l.bytes += Bytes(packet.bytes);
-  ++l.domain->counters.packet_hops;
+  ++l.domain->counters_.packet_hops;
   if (watcher_) [[unlikely]]
-    watcher_->on_link(*packet.message, packet.index, hop, start);
+    watcher_->on_link(*packet.message, packet.index, hop, start, end);
 
   packet.hop = &hop;
   packet.tail = end + hop.forward;
-  if (hop.crosses) [[unlikely]]
-    cross(packet, hop, start + hop.forward);
-  else
-    l.domain->partition.schedule_at(packet, start + hop.forward);
+  packet.crossing = hop.crosses;
+  l.domain->partition_.schedule_at(packet, start + (hop.crosses ? grace_ : hop.forward));
 }
 
 /// On to another partition.
-void Fabric::cross(Packet& packet, const Hop& hop, Time head) {
+void Fabric::cross(Packet& packet) {
+  const Hop& hop = *packet.hop;
+  packet.crossing = false;
   if (packet.index + 1 == packet.message->packets_) leave_leg(*packet.message, hop);
-  sim::Partition& here = hop.state->domain->partition;
-  here.post(simulation_.partition(hop.next_partition), packet, head - here.now());
-}
-
-void Fabric::Border::add(Packet& packet) {
-  if (arrived_.empty()) partition_.schedule(commit_, Time());
-  arrived_.push_back(&packet);
-}
-
-void Fabric::Border::commit() {
-  std::sort(arrived_.begin(), arrived_.end(),
-            [](const Packet* a, const Packet* b) { return a->message->key_ < b->message->key_; });
-  for (Packet* packet : arrived_) fabric_.serve(*packet, packet->hop[1], partition_.now());
-  arrived_.clear();
+  hop.state->domain->partition_.post(simulation_.partition(hop.next_partition), packet, hop.forward - grace_);
 }
 
 void Fabric::arrive_at_destination(Packet& packet) {
@@ -282,12 +282,12 @@ void Fabric::arrive_at_destination(Packet& packet) {
   message.on_packet(packet.index, packet.tail);
   if (packet.index + 1 == message.packets_) {
     if (!hop.crosses) leave_leg(message, hop);
-    domain(route.last_partition).partition.schedule_at(message.delivered_, packet.tail);
+    domain(route.last_partition).partition_.schedule_at(message.delivered_, packet.tail);
   }
   if (route.partition == route.last_partition)
-    domain(route.partition).packets.give_back(packet);
+    domain(route.partition).packets_.give_back(packet);
   else
-    domain(route.partition).packets.hand_back(packet);
+    domain(route.partition).packets_.hand_back(packet);
 }
 
 void Message::leave() {
@@ -322,13 +322,13 @@ LinkUse Fabric::use(LinkId id) const {
 
 FabricCounters Fabric::counters() const {
   FabricCounters sum;
-  for (const auto& d : domains_) sum += d->counters;
+  for (const auto& d : domains_) sum += d->counters_;
   return sum;
 }
 
 std::size_t Fabric::packets_made() const {
   std::size_t sum = 0;
-  for (const auto& d : domains_) sum += d->packets.made();
+  for (const auto& d : domains_) sum += d->packets_.made();
   return sum;
 }
 

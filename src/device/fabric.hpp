@@ -42,7 +42,9 @@ struct FabricCounters {
 class FabricWatcher {
  public:
   virtual ~FabricWatcher() = default;
-  virtual void on_link(const Message& message, std::int64_t packet, const Hop& hop, Time start) = 0;
+  /// From `start` to `end`. Called again, if heads that arrive at one instant change places: the last call
+  /// of a packet and hop counts.
+  virtual void on_link(const Message& message, std::int64_t packet, const Hop& hop, Time start, Time end) = 0;
 };
 
 class FabricDomain;
@@ -65,7 +67,8 @@ class Fabric {
          FabricOptions options = {});
   ~Fabric();
 
-  /// The least delay between partitions: what the simulation must be made with.
+  /// What the simulation must be made with: the least delay of a link between partitions, less the picosecond
+  /// that a packet stays on this side, where it can still be taken back.
   static Time lookahead(const topology::Graph& graph);
 
   const topology::Graph& graph() const { return graph_; }
@@ -102,20 +105,6 @@ class Fabric {
   friend class RunMode;
   friend class FabricDomain;
 
-  /// A link between partitions: what it forwards cannot be taken back, so it waits until all heads of an
-  /// instant are there.
-  struct Border {
-    Border(Fabric& fabric, sim::Partition& partition)
-        : fabric_(fabric), partition_(partition), commit_(*this) {}
-    void add(Packet& packet);
-    void commit();
-
-    Fabric& fabric_;
-    sim::Partition& partition_;
-    std::vector<Packet*> arrived_;
-    sim::MemberEvent<&Border::commit> commit_;
-  };
-
   FabricDomain& domain(int partition) { return *domains_[static_cast<std::size_t>(partition)]; }
   void prepare(Route& route);
   Source& source_for(Route& route);
@@ -129,7 +118,7 @@ class Fabric {
   void serve_among(Packet& packet, const Hop& hop);
   void take_back(Packet& packet);
   Time occupancy(const Packet& packet, const Hop& hop) const;
-  void cross(Packet& packet, const Hop& hop, Time head);
+  void cross(Packet& packet);
   void arrive_at_destination(Packet& packet);
 
   void enter_leg(Message& message, const Hop& first_hop);
@@ -141,6 +130,7 @@ class Fabric {
   const topology::Graph& graph_;
   const Bytes packet_;
   const FabricOptions options_;
+  const Time grace_;  // between the start of a packet on a link to another partition and its going there
   FabricWatcher* watcher_ = nullptr;
   std::vector<LinkState> links_;
   std::vector<std::unique_ptr<FabricDomain>> domains_;
@@ -153,18 +143,17 @@ class FabricDomain {
   friend class RunMode;
 
   FabricDomain(sim::Partition& p, const topology::Graph& graph, Bytes packet)
-      : partition(p), routes(graph, packet) {}
+      : partition_(p), routes_(graph, packet) {}
 
-  sim::Partition& partition;
-  FabricCounters counters;
-  PacketPool packets;
-  RouteBook routes;
-  std::vector<std::unique_ptr<Source>> sources;
-  std::unordered_map<std::uint32_t, Source*> source_of_link;
-  std::unordered_map<std::uint32_t, std::unique_ptr<Fabric::Border>> borders;
+  sim::Partition& partition_;
+  FabricCounters counters_;
+  PacketPool packets_;
+  RouteBook routes_;
+  std::vector<std::unique_ptr<Source>> sources_;
+  std::unordered_map<std::uint32_t, Source*> source_of_link_;
   // Working space of RunMode.
-  std::vector<Message*> messages_apart;
-  std::vector<Packet*> packets_apart;
+  std::vector<Message*> messages_apart_;
+  std::vector<Packet*> packets_apart_;
 };
 
 /// Where messages enter a first link: they take turns, traffic class by class and message by message.

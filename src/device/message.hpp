@@ -98,6 +98,7 @@ class Packet : public sim::Event {
   Time tail_before_link;     // what `tail` was then
   std::int32_t index = 0;    // which packet of the message
   std::int32_t bytes = 0;
+  bool crossing = false;  // has taken a link to another partition and is still on this side
 
  private:
   static void arrive(sim::Event& e);

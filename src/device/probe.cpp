@@ -106,7 +106,7 @@ class Prober::Travel final : public FabricWatcher {
     return by_dma ? DmaSpec::of(device_.machine()).overhead : Time();
   }
 
-  void on_link(const Message& message, std::int64_t packet, const Hop& hop, Time start) override {
+  void on_link(const Message& message, std::int64_t packet, const Hop& hop, Time start, Time) override {
     if (packet != 0) return;
     if (&hop == message.route->hops.data())
       data_hops_.push_back({message.route->from, ProbeLeg::data, start - start_});

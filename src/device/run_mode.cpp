@@ -23,7 +23,7 @@ bool RunMode::try_start(Message& message) {
   const std::int64_t last = message.packets_ - 1;
   const Time last_start = message.run_start(last);
   route.next_offer = last_start + route.pace.of(last, message.bytes);
-  sim::Partition& partition = fabric_.domain(route.partition).partition;
+  sim::Partition& partition = fabric_.domain(route.partition).partition_;
   partition.schedule_at(message.left_, last_start + route.occupancy(route.hops.front(), last, message.bytes));
   partition.schedule_at(message.delivered_, message.run_tail(last));
   message.on_run();
@@ -63,7 +63,7 @@ void RunMode::finish(Message& message) {
     l.bytes += message.bytes;
     if (--l.claims == 0) l.owner = nullptr;
   }
-  FabricCounters& counters = fabric_.domain(message.route->partition).counters;
+  FabricCounters& counters = fabric_.domain(message.route->partition).counters_;
   counters.packet_hops += static_cast<std::uint64_t>(message.packets_) * message.route->hops.size();
   ++counters.in_one_piece;
   unlink(message);
@@ -78,7 +78,7 @@ void RunMode::unlink(Message& message) {
 
 void RunMode::take_apart(Route& route) {
   // Oldest first, as their packets are on the way in that order.
-  std::vector<Message*>& messages = fabric_.domain(route.partition).messages_apart;
+  std::vector<Message*>& messages = fabric_.domain(route.partition).messages_apart_;
   messages.clear();
   for (Message* m = route.runs; m; m = m->next_run_) messages.push_back(m);
   std::for_each(messages.rbegin(), messages.rend(), [&](Message* m) { take_apart(*m); });
@@ -99,7 +99,7 @@ std::int64_t RunMode::started_by(const Message& message, Time now, Time before) 
 
 void RunMode::take_apart(Message& message) {
   Route& route = *message.route;
-  sim::Partition& partition = fabric_.domain(route.partition).partition;
+  sim::Partition& partition = fabric_.domain(route.partition).partition_;
   const Time now = partition.now();
   const std::int64_t left = started_by(message, now, Time());
   const std::int64_t arrived = started_by(message, now, route.latency);
@@ -125,7 +125,7 @@ void RunMode::take_apart(Message& message) {
 /// Each link is busy until the last packet that has taken it has passed.
 void RunMode::settle_links(Message& message, Time now) {
   const Route& route = *message.route;
-  FabricCounters& counters = fabric_.domain(route.partition).counters;
+  FabricCounters& counters = fabric_.domain(route.partition).counters_;
   for (std::size_t i = 0; i < route.hops.size(); ++i) {
     const Hop& hop = route.hops[i];
     LinkState& l = *hop.state;
@@ -146,7 +146,7 @@ void RunMode::place_packets(Message& message, Time now) {
   FabricDomain& here = fabric_.domain(route.partition);
   const std::int64_t first = started_by(message, now, route.latency);
   const std::int64_t end = started_by(message, now, Time());
-  std::vector<Packet*>& packets = here.packets_apart;
+  std::vector<Packet*>& packets = here.packets_apart_;
   packets.clear();
   for (std::int64_t p = first; p < end; ++p) {
     const Time start = message.run_start(p);
@@ -164,7 +164,7 @@ void RunMode::place_packets(Message& message, Time now) {
     return std::tie(a->link_was_free_at, a->index) < std::tie(b->link_was_free_at, b->index);
   });
   for (Packet* packet : packets)
-    here.partition.schedule_at(*packet, packet->link_was_free_at + packet->hop->forward);
+    here.partition_.schedule_at(*packet, packet->link_was_free_at + packet->hop->forward);
 }
 
 }  // namespace kernbench::device

@@ -6,7 +6,7 @@
 namespace kernbench::device {
 
 void Source::open(Message& message) {
-  if (latest_.packet && latest_.at == partition_.now()) take_back();
+  if (latest_.packet && latest_.at == partition_.now() && latest_.packet->scheduled()) take_back();
   ring_of(message).messages.push_back(&message);
   sole_ = ++open_count_ == 1 ? &message : nullptr;
   reschedule();
