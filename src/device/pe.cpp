@@ -270,6 +270,7 @@ void Pe::retire(Op& op) {
   release_scratch(op.command());
   op.recycle();
   start_all();
+  if (queue == dma_read) stream_->on_channel_room(engine_free_[queue]);
   progress_.notify();
 }
 

@@ -21,7 +21,14 @@ class TileStream {
   bool idle() const { return op_ == nullptr; }
   void start(Pe::CompositeOp& op);
   /// The matrix unit can take another step.
-  void on_room() { feed(); }
+  void on_room() {
+    if (!begin_.scheduled()) feed();
+  }
+  /// A load has left the read channel, which may have been full.
+  void on_channel_room(const Cause& left) {
+    room_ = left;
+    on_room();
+  }
 
  private:
   class Transfer;

@@ -147,6 +147,34 @@ TEST(Composite, RecordCountsFollowTheFormula) {
   }
 }
 
+// While the scheduler is at work, eight of ten loads fill the read channel. The first two that end let in the last two,
+// the third lets in the first tile.
+TEST(Composite, GoesOnWhenLoadsLeaveTheReadChannelThatTheyFilled) {
+  Kernels k({"pe.pe_scheduler.overhead_ns=50"});
+  k.run({0, 0, 0}, [](tl::Context& tl) {
+    tl.composite("gemm", tl.ref(tl::Ptr(kBase), {32, 64}, f16),
+                 tl.ref(tl::Ptr(kBase + 0x10000), {64, 32}, f16),
+                 tl.ref(tl::Ptr(kBase + 0x20000), {32, 32}, f16));
+    for (int i = 0; i < 10; ++i) tl.load(tl::Ptr(kBase + 0x100000), {64, 64}, f16);
+  });
+  ASSERT_EQ(k.of(OpKind::tile_dma_in).size(), 2u);
+  EXPECT_EQ(k.of(OpKind::tile_dma_out).size(), 1u);
+  EXPECT_EQ(k.spans(OpKind::tile_dma_in)[0].start, k.spans(OpKind::dma_read)[2].end);
+}
+
+// A product leaves the matrix unit's fetch stage while the scheduler is still at work on the composite.
+TEST(Composite, StartsNothingBeforeTheSchedulerIsDone) {
+  Kernels k({"pe.pe_scheduler.overhead_ns=1000"});
+  k.run({0, 0, 0}, [](tl::Context& tl) {
+    tl.dot(tl.zeros({32, 64}, f16), tl.zeros({64, 32}, f16));
+    tl.composite("gemm", tl.ref(tl::Ptr(kBase), {32, 64}, f16),
+                 tl.ref(tl::Ptr(kBase + 0x10000), {64, 32}, f16),
+                 tl.ref(tl::Ptr(kBase + 0x20000), {32, 32}, f16));
+  });
+  // 2 ns of launch, four commands of 1 ns each, then the scheduler.
+  EXPECT_EQ(k.spans(OpKind::tile_dma_in)[0].start, 1006_ns);
+}
+
 TEST(Composite, FiveHundredTwelveCubedIs2048Tiles) {
   Kernels k;
   k.run({0, 0, 0}, gemm, Staging::ref_ref, 512, 512, 512);
