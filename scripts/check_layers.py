@@ -17,7 +17,7 @@ LAYERS = ["base", "sim", "topology", "address", "isa", "tl", "device", "trace", 
 # Layers that must not know each other although one stands above the other.
 STRANGERS = [("tl", "device"), ("cli", "python"), ("cli", "report"), ("python", "report")]
 # The faces of the whole: public headers in the plain namespace that are not of base.
-FACES = {"kernbench/cli.hpp": "cli"}
+FACES = {"kernbench/bench.hpp": "bench", "kernbench/cli.hpp": "cli"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 NAMESPACE = re.compile(r"^namespace kernbench(?:::(\w+))?", re.M)

@@ -49,7 +49,7 @@ class IgnoreWriteSignals {
   Handler size_ = std::signal(SIGXFSZ, SIG_IGN);
 };
 
-int run(int argc, char** argv, topology::Registry& registry) {
+int run(int argc, char** argv, Registry& registry) {
   CLI::App app(kAbout, "kernbench");
   app.require_subcommand(1);
   app.get_formatter()->label("SUBCOMMAND", "COMMAND");
@@ -79,7 +79,7 @@ int run(int argc, char** argv, topology::Registry& registry) {
 void complain(const char* text) { fmt::print(stderr, "kernbench: {}\n", text); }
 
 /// The one place where errors become exit codes.
-int run_guarded(int argc, char** argv, topology::Registry& registry) {
+int run_guarded(int argc, char** argv, Registry& registry) {
   try {
     return run(argc, argv, registry);
   } catch (const ReaderGone&) {
@@ -102,11 +102,21 @@ int run_guarded(int argc, char** argv, topology::Registry& registry) {
 
 }  // namespace
 
-int cli_main(int argc, char** argv, topology::Registry& registry) noexcept {
+int cli_main(int argc, char** argv, Registry& registry) noexcept {
   const IgnoreWriteSignals ignored;
   try {
     return run_guarded(argc, argv, registry);
   } catch (...) {  // not even the complaint could be made
+    return kDefect;
+  }
+}
+
+int cli_main(int argc, char** argv, topology::Registry& components) noexcept {
+  try {
+    Registry registry = builtin_registry();
+    registry.components = components;
+    return cli_main(argc, argv, registry);
+  } catch (...) {
     return kDefect;
   }
 }

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "kernbench/bench.hpp"
 #include "kernbench/machine.hpp"
-#include "kernbench/registry.hpp"
 
 namespace CLI {
 class App;
@@ -17,7 +17,7 @@ class App;
 namespace kernbench::cli {
 
 struct Session {
-  topology::Registry& registry;
+  Registry& registry;
   std::function<int()> action;  // returns the exit code
 };
 
@@ -34,7 +34,7 @@ struct MachineChoice {
 
   void declare(CLI::App& command);
   void declare_option(CLI::App& command);
-  topology::Machine load(const topology::Registry& registry) const;
+  topology::Machine load(const Registry& registry) const;
 
  private:
   void declare_as(CLI::App& command, const char* name);

@@ -1,4 +1,4 @@
-// `kernbench describe NAME`: a kind, an impl or a part of the machine file, with all its parameters.
+// `kernbench describe NAME`: a bench, a kind, an impl or a part of the machine file, with all its parameters.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -15,7 +15,6 @@ namespace {
 
 using topology::Impl;
 using topology::Kind;
-using topology::Registry;
 using topology::SchemaEntry;
 
 std::string fallback_text(const Param& param) {
@@ -65,9 +64,14 @@ std::string describe_section(const SchemaEntry& entry) {
                      params_text("parameters", entry.params));
 }
 
+std::string describe_bench(const Bench& bench) {
+  return fmt::format("{}: {}\nkernbench run --bench {}{}\n{}", bench.name, bench.doc, bench.name,
+                     bench.options.empty() ? "" : " [option=value …]", params_text("options", bench.options));
+}
+
 std::vector<std::string> known_names(const Registry& registry) {
-  std::vector<std::string> names;
-  for (const Kind& kind : registry.kinds()) {
+  std::vector<std::string> names = registry.benches.names();
+  for (const Kind& kind : registry.components.kinds()) {
     names.push_back(kind.name);
     for (const Impl& impl : kind.impls) names.push_back(impl.name);
   }
@@ -76,26 +80,29 @@ std::vector<std::string> known_names(const Registry& registry) {
 }
 
 std::string describe(const std::string& name, const Registry& registry) {
-  if (const Kind* kind = registry.find(name)) return describe_kind(*kind);
-  for (const Kind& kind : registry.kinds())
+  const topology::Registry& components = registry.components;
+  if (const Bench* bench = registry.benches.find(name)) return describe_bench(*bench);
+  if (const Kind* kind = components.find(name)) return describe_kind(*kind);
+  for (const Kind& kind : components.kinds())
     if (const Impl* impl = kind.find(name)) return describe_impl(kind, *impl);
   if (const SchemaEntry* entry = topology::find_entry(name))
-    return entry->kind.empty() ? describe_section(*entry) : describe_kind(*registry.find(entry->kind));
+    return entry->kind.empty() ? describe_section(*entry) : describe_kind(*components.find(entry->kind));
   const std::vector<std::string> names = known_names(registry);
-  throw InputError({"cli.unknown-name", "", fmt::format("nothing is called '{}'", name),
-                    nearest(name, names).empty() ? "'kernbench list components' shows the names"
-                                                 : suggest(name, names, "names")});
+  throw InputError(
+      {"cli.unknown-name", "", fmt::format("nothing is called '{}'", name),
+       nearest(name, names).empty() ? "'kernbench list' shows the names" : suggest(name, names, "names")});
 }
 
 }  // namespace
 
 void add_describe_command(CLI::App& app, Session& session) {
   CLI::App* command =
-      app.add_subcommand("describe", "Explain a kind, an impl or a section: all its parameters");
+      app.add_subcommand("describe", "Explain a bench, a kind, an impl or a section: all its parameters");
   const auto name = std::make_shared<std::string>();
   command
       ->add_option("name", *name,
-                   "A kind (hbm), an impl (builtin.hbm) or a path of the machine file (sip.io)")
+                   "A bench (matmul-composite), a kind (hbm), an impl (builtin.hbm) or a path of the machine "
+                   "file (sip.io)")
       ->type_name("NAME")
       ->required();
   command->callback([&session, name] {

@@ -1,4 +1,4 @@
-// `kernbench list [topologies|components]`
+// `kernbench list [benches|topologies|components]`
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -14,6 +14,13 @@
 namespace kernbench::cli {
 namespace {
 
+std::string benches(const Session& session) {
+  std::string text = "benches (kernbench describe NAME)\n";
+  for (const Bench& bench : session.registry.benches.all())
+    text += fmt::format("  {:<18} {}\n", bench.name, bench.doc);
+  return text;
+}
+
 std::string topologies(const Session&) {
   std::string text = "topologies (kernbench topology show NAME)\n";
   for (const auto& machine : topology::shipped_machines())
@@ -24,7 +31,7 @@ std::string topologies(const Session&) {
 /// A line per kind, its impls below it.
 std::string components(const Session& session) {
   std::string text = "components: kinds and the impls of each (kernbench describe NAME)\n";
-  for (const topology::Kind& kind : session.registry.kinds()) {
+  for (const topology::Kind& kind : session.registry.components.kinds()) {
     text += fmt::format("  {:<15} {}\n", kind.name, kind.doc);
     for (const topology::Impl& impl : kind.impls)
       text += impl.doc == kind.doc ? fmt::format("    {}\n", impl.name)
@@ -37,7 +44,8 @@ struct List {
   const char* name;
   std::string (*text)(const Session&);
 };
-constexpr std::array kLists = {List{"topologies", topologies}, List{"components", components}};
+constexpr std::array kLists = {List{"benches", benches}, List{"topologies", topologies},
+                               List{"components", components}};
 
 std::string one_list(const std::string& name, const Session& session) {
   const auto found =
@@ -60,7 +68,7 @@ std::string all_lists(const Session& session) {
 void add_list_command(CLI::App& app, Session& session) {
   CLI::App* command = app.add_subcommand("list", "List what there is");
   const auto name = std::make_shared<std::string>();
-  command->add_option("what", *name, "topologies or components; left out: all")->type_name("WHAT");
+  command->add_option("what", *name, "benches, topologies or components; left out: all")->type_name("WHAT");
   command->callback([&session, name] {
     session.action = [&session, name] {
       write_stdout(name->empty() ? all_lists(session) : one_list(*name, session));

@@ -21,8 +21,8 @@ void MachineChoice::declare_as(CLI::App& command, const char* name) {
       ->allow_extra_args(false);
 }
 
-topology::Machine MachineChoice::load(const topology::Registry& registry) const {
-  return topology::load_machine(file, overrides, registry);
+topology::Machine MachineChoice::load(const Registry& registry) const {
+  return topology::load_machine(file, overrides, registry.components);
 }
 
 }  // namespace kernbench::cli

@@ -16,7 +16,8 @@ struct Called {
   std::string out, err;
 };
 
-Called call(std::vector<std::string> words, topology::Registry& registry) {
+template <class AnyRegistry>
+Called call(std::vector<std::string> words, AnyRegistry& registry) {
   words.insert(words.begin(), "kernbench");
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
@@ -28,8 +29,9 @@ Called call(std::vector<std::string> words, topology::Registry& registry) {
 }
 
 TEST(CliMain, ServesAUsersOwnImpl) {
-  topology::Registry registry = topology::builtin_registry();
-  registry.add_impl("pe_gemm", {"acme.systolic",
+  Registry registry = builtin_registry();
+  registry.components.add_impl("pe_gemm",
+                               {"acme.systolic",
                                 "a weight-stationary array",
                                 {Param::integer("fill_cycles", 12, {0, 1000}, "cycles to fill the array")}});
   EXPECT_THAT(call({"list", "components"}, registry).out,
@@ -38,12 +40,33 @@ TEST(CliMain, ServesAUsersOwnImpl) {
   const Called shown = call({"topology", "show", "--set", "pe.pe_gemm.impl=acme.systolic"}, registry);
   EXPECT_EQ(shown.exit_code, 0) << shown.err;
   EXPECT_THAT(shown.out, HasSubstr("impl acme.systolic"));
-  topology::Registry builtin = topology::builtin_registry();
+  Registry builtin = builtin_registry();
   EXPECT_EQ(call({"topology", "show", "--set", "pe.pe_gemm.impl=acme.systolic"}, builtin).exit_code, 2);
 }
 
+TEST(CliMain, TakesARegistryOfComponentsAlone) {
+  topology::Registry components = topology::builtin_registry();
+  components.add_impl("pe_gemm", {"acme.systolic", "a weight-stationary array", {}});
+  EXPECT_THAT(call({"list", "components"}, components).out, HasSubstr("acme.systolic"));
+}
+
+TEST(CliMain, ListsAndDescribesAUsersOwnBench) {
+  Registry registry = builtin_registry();
+  registry.benches.add({"scale-it",
+                        "multiplies a vector",
+                        {Param::integer("n", 1024, {1, 1e6}, "elements")},
+                        [](runtime::Torch&, const Options&, BenchReport&) {}});
+  EXPECT_THAT(call({"list", "benches"}, registry).out, HasSubstr("scale-it           multiplies a vector"));
+  EXPECT_EQ(call({"describe", "scale_it"}, registry).out,
+            "scale-it: multiplies a vector\n"
+            "kernbench run --bench scale-it [option=value …]\n"
+            "\noptions\n"
+            "  n: elements\n"
+            "      a whole number from 1 to 1000000; default 1024\n");
+}
+
 TEST(CliMain, ADefectOfOursIsExitCodeThree) {
-  topology::Registry empty;  // lacks the kinds the schema names
+  Registry empty;  // lacks the kinds the schema names
   const Called called = call({"topology", "show"}, empty);
   EXPECT_EQ(called.exit_code, 3);
   EXPECT_EQ(called.out, "");
@@ -51,7 +74,7 @@ TEST(CliMain, ADefectOfOursIsExitCodeThree) {
 }
 
 TEST(CliMain, CanBeCalledAgain) {
-  topology::Registry registry = topology::builtin_registry();
+  Registry registry = builtin_registry();
   EXPECT_EQ(call({"topology", "nonsense"}, registry).exit_code, 2);
   EXPECT_EQ(call({"version"}, registry).exit_code, 0);
 }

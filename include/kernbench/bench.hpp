@@ -1,0 +1,127 @@
+// Benches: named host programs with typed options, run by `kernbench run --bench NAME option=value …`.
+//
+//   void run_scale(Torch& torch, const Options& options, BenchReport& report) {
+//     const auto n = options.integer("n");
+//     …                                                  // make tensors, launch kernels: see torch.hpp
+//     report.line(fmt::format("scale: {} elements", n));
+//   }
+//
+//   int main(int argc, char** argv) {
+//     auto registry = kernbench::builtin_registry();
+//     registry.benches.add({"scale", "multiplies a vector", {Param::integer("n", 1024, {1, 1e6}, "elements")}, run_scale});
+//     return kernbench::cli_main(argc, argv, registry);
+//   }
+//
+// A bench is checked with `--verify-data`: it then compares what the machine computed with a reference of its own.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "kernbench/ndarray.hpp"
+#include "kernbench/param.hpp"
+#include "kernbench/registry.hpp"
+
+namespace kernbench::runtime {
+class Torch;
+}
+
+namespace kernbench::bench {
+
+/// The values of a bench's options: `options.integer("M")`, `options.text("variant")`, `options.dtype("dtype")`.
+class Options : public ParamSet {
+ public:
+  using ParamSet::ParamSet;
+  DType dtype(std::string_view name) const { return parse_dtype(text(name)); }
+};
+
+/// How far a number may be from its reference: |got − expected| ≤ absolute + relative · |expected|.
+struct Tolerance {
+  double relative = 0;
+  double absolute = 0;
+};
+
+/// What a bench has to say. Filled in by the bench, printed by whoever runs it.
+class BenchReport {
+ public:
+  explicit BenchReport(bool verify = false) : verify_(verify) {}
+
+  /// Whether the bench shall compare its results with a reference (`--verify-data`).
+  bool verify() const { return verify_; }
+  /// The outcome of a comparison. Several are all to be right; a bench that was asked to verify must say.
+  void verified(bool right, std::string complaint = {});
+  /// Compares element by element, NaN equal to NaN, and notes the outcome; a complaint names `what`, how many differ
+  /// and the first of them. Shapes must be alike. Returns whether all are near enough.
+  bool compare(std::string_view what, const NdArray& got, const NdArray& expected, Tolerance tolerance = {});
+
+  /// A figure of this bench, in order, for `results` of the JSON.
+  void result(std::string name, ParamValue value);
+  /// The one line that says what came out, without the outcome of comparisons.
+  void line(std::string text) { line_ = std::move(text); }
+
+  /// Not given: not asked, or nothing was compared.
+  std::optional<bool> outcome() const { return outcome_; }
+  const std::vector<std::string>& complaints() const { return complaints_; }
+  const std::vector<std::pair<std::string, ParamValue>>& results() const { return results_; }
+  const std::string& text() const { return line_; }
+
+ private:
+  bool verify_;
+  std::optional<bool> outcome_;
+  std::vector<std::string> complaints_;
+  std::vector<std::pair<std::string, ParamValue>> results_;
+  std::string line_;
+};
+
+using HostFunction = std::function<void(runtime::Torch&, const Options&, BenchReport&)>;
+
+struct Bench {
+  std::string name;            // `matmul-composite`; `-` and `_` are alike
+  std::string doc;             // one sentence
+  std::vector<Param> options;  // each with its default
+  HostFunction run;
+
+  /// The options as `option=value` words give them, the last of equal ones; the rest at their defaults. InputError with
+  /// the nearest names (`bench.unknown-option`) or what is expected (`param.…`).
+  Options read_options(std::span<const std::string> words) const;
+};
+
+class Benches {
+ public:
+  /// InputError (`bench.…`) if there is one of that name, or it is incomplete.
+  void add(Bench bench);
+  const Bench* find(std::string_view name) const;
+  /// InputError (`bench.unknown`) with the nearest names.
+  const Bench& at(std::string_view name) const;
+  const std::vector<Bench>& all() const { return benches_; }
+  std::vector<std::string> names() const;
+
+ private:
+  std::vector<Bench> benches_;
+};
+
+}  // namespace kernbench::bench
+
+namespace kernbench {
+
+using bench::Bench;
+using bench::BenchReport;
+using bench::Options;
+using bench::Tolerance;
+
+/// Everything a program can extend: kinds and impls of components, benches.
+struct Registry {
+  topology::Registry components;
+  bench::Benches benches;
+};
+
+/// Everything that ships.
+Registry builtin_registry();
+
+}  // namespace kernbench

@@ -1,0 +1,256 @@
+#include "bench/workload.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "isa/transfer.hpp"
+
+namespace kernbench::bench {
+
+using isa::CommandKind;
+using isa::ValueId;
+using topology::LinkId;
+using topology::NodeId;
+using topology::NodeKind;
+
+namespace {
+
+std::int64_t tiles(std::int64_t extent, std::int64_t tile) {
+  return std::max<std::int64_t>(1, (extent + tile - 1) / tile);
+}
+
+/// The figures of a PE that its work is measured in.
+struct Rates {
+  explicit Rates(const topology::Machine& machine)
+      : cycle(Time::from_ns(1 / machine.at("pe").number("clock_ghz"))),
+        overhead(machine.at("pe.pe_cpu").time("overhead_ns")),
+        dispatch(cycle * machine.at("pe.pe_cpu").integer("dispatch_cycles")),
+        tile_m(machine.at("pe.pe_gemm").integer("tile_m")),
+        tile_k(machine.at("pe.pe_gemm").integer("tile_k")),
+        tile_n(machine.at("pe.pe_gemm").integer("tile_n")),
+        tile_time(cycle * machine.at("pe.pe_gemm").integer("tile_cycles")),
+        vector_bytes(machine.at("pe.pe_math").integer("vector_bytes")),
+        math_cycles{machine.at("pe.pe_math").number("simple_cycles"),
+                    machine.at("pe.pe_math").number("divide_cycles"),
+                    machine.at("pe.pe_math").number("transcendental_cycles")} {}
+
+  /// Cycles by class for each vector of lanes, log2(lanes) more for a reduction; fractions of a ps cut off.
+  Time math(MathOp op, std::int64_t elements, int width) const {
+    const std::int64_t lanes = std::max<std::int64_t>(1, vector_bytes / width);
+    double cycles =
+        static_cast<double>((elements + lanes - 1) / lanes) * math_cycles[static_cast<int>(info(op).cost)];
+    if (info(op).kind == MathKind::reduction) cycles += std::floor(std::log2(static_cast<double>(lanes)));
+    return Time::from_ps(static_cast<std::int64_t>(cycles * static_cast<double>(cycle.ps())));
+  }
+
+  Time cycle, overhead, dispatch;
+  std::int64_t tile_m, tile_k, tile_n;
+  Time tile_time;
+  std::int64_t vector_bytes;
+  double math_cycles[3];
+};
+
+constexpr int kAccumulatorBytes = 4;  // an epilogue works on f32
+
+}  // namespace
+
+/// Goes through one program.
+class Workload::Counter {
+ public:
+  Counter(const Workload& all, const isa::Program& program, const Translate& translate)
+      : all_(all), program_(program), translate_(translate), rates_(all.machine_) {
+    work_.pe = program.pe();
+    work_.issue = rates_.overhead + rates_.dispatch * static_cast<std::int64_t>(program.commands().size());
+    for (const isa::Command& command : program.commands()) add(command);
+  }
+
+  const PeWork& work() const { return work_; }
+  const std::map<FlowKey, Flow>& flows() const { return flows_; }
+  Bytes tcm_read() const { return tcm_read_; }    // by the units
+  Bytes tcm_write() const { return tcm_write_; }  // likewise
+
+ private:
+  void add(const isa::Command& command) {
+    switch (command.kind) {
+      case CommandKind::dma_read:
+      case CommandKind::dma_write:
+        return add_dma(command);
+      case CommandKind::load_scalar:
+        return move(read, command.address, itemsize(program_.scalar_dtype(command)), 1, true);
+      case CommandKind::gemm:
+      case CommandKind::math:
+        return add_compute(command);
+      case CommandKind::composite:
+        return add_composite(program_.composite(command));
+      default:
+        return;
+    }
+  }
+
+  void add_dma(const isa::Command& command) {
+    const int size = itemsize(program_.value(program_.moved(command)).dtype);
+    const Direction direction = command.kind == CommandKind::dma_read ? read : write;
+    isa::for_each_segment(program_, command, [&](const isa::Segment& segment) {
+      move(direction, segment.address, segment.elements * size, 1, true);
+    });
+  }
+
+  /// `times` transfers of the same bytes. A piece of memory is a message, or part of one, if they move `together`.
+  void move(Direction direction, std::uint64_t address, std::int64_t bytes, std::int64_t times,
+            bool together) {
+    if (!translate_(program_.pe(), address::VirtAddr(address), Bytes(bytes), pieces_)) return;
+    for (const address::PhysPiece& piece : pieces_) {
+      Flow& flow = flows_[{memory_of(piece.begin), direction}];
+      flow.bytes += piece.size * times;
+      if (together) flow.largest = std::max(flow.largest, piece.size);
+    }
+  }
+
+  NodeId memory_of(address::PhysAddr address) const {
+    const address::DecodedAddr at = address::decode(address);
+    switch (at.resource) {
+      case address::Resource::Hbm:
+        return all_.graph_.hbm_ctrl(
+            {at.sip, at.cube, static_cast<int>(at.offset.count() / all_.machine_.hbm_slice().count())});
+      case address::Resource::Sram:
+        return all_.graph_.sram(at.in_cube());
+      default:
+        return all_.graph_.pe(at.at_pe(), NodeKind::pe_tcm);
+    }
+  }
+
+  void add_compute(const isa::Command& command) {
+    const auto reads = program_.reads(command);
+    for (const ValueId id : reads)
+      if (program_.value(id).kind != isa::ValueKind::scalar) tcm_read_ += program_.distinct_bytes(id);
+    tcm_write_ += program_.bytes(command.result);
+    if (command.kind == CommandKind::gemm) {
+      work_.gemm +=
+          product_time(program_.shape(reads[0])[0], program_.shape(reads[0])[1], program_.shape(reads[1])[1]);
+      return;
+    }
+    const bool reduces = info(command.op).kind == MathKind::reduction;
+    int width = itemsize(program_.value(command.result).dtype);
+    for (const ValueId id : reads) width = std::max(width, itemsize(program_.value(id).dtype));
+    work_.math +=
+        rates_.math(command.op, program_.shape(reduces ? reads[0] : command.result).elements(), width);
+  }
+
+  Time product_time(std::int64_t m, std::int64_t k, std::int64_t n) const {
+    return rates_.tile_time * (tiles(m, rates_.tile_m) * tiles(k, rates_.tile_k) * tiles(n, rates_.tile_n));
+  }
+
+  /// out[m, n] = a[m, k] · b[k, n]: a is used once for each column of tiles, b once for each row of them.
+  void add_composite(const isa::CompositeSpec& spec) {
+    const std::int64_t m = program_.shape(spec.a)[0], k = program_.shape(spec.a)[1],
+                       n = program_.shape(spec.b)[1];
+    work_.gemm += product_time(m, k, n);
+    add_operand(spec.a, tiles(n, rates_.tile_n), std::min(m, rates_.tile_m) * std::min(k, rates_.tile_k));
+    add_operand(spec.b, tiles(m, rates_.tile_m), std::min(k, rates_.tile_k) * std::min(n, rates_.tile_n));
+    const int out_size = itemsize(program_.value(spec.out).dtype);
+    add_reference(write, spec.out, 1, std::min(m, rates_.tile_m) * std::min(n, rates_.tile_n) * out_size);
+    tcm_write_ += Bytes(m * n * out_size);
+    for (const isa::EpilogueStep& step : program_.epilogue(spec)) add_epilogue(step, m, k, n);
+  }
+
+  void add_operand(ValueId value, std::int64_t times, std::int64_t tile_elements) {
+    const int size = itemsize(program_.value(value).dtype);
+    tcm_read_ += Bytes(program_.shape(value).elements() * size * times);
+    if (program_.value(value).kind == isa::ValueKind::reference)
+      add_reference(read, value, times, tile_elements * size);
+  }
+
+  /// A tile is a message of its own if it lies in one piece of memory: that is certain if the whole operand does.
+  void add_reference(Direction direction, ValueId value, std::int64_t times, std::int64_t tile_bytes) {
+    const Rows rows = rows_of(value);
+    const Bytes span((rows.count - 1) * rows.stride + rows.bytes);
+    if (translate_(program_.pe(), address::VirtAddr(rows.address), span, pieces_) && pieces_.size() == 1) {
+      Flow& flow = flows_[{memory_of(pieces_[0].begin), direction}];
+      flow.bytes += Bytes(rows.count * rows.bytes * times);
+      flow.largest = std::max(flow.largest, Bytes(tile_bytes));
+      return;
+    }
+    for (std::int64_t r = 0; r < rows.count; ++r)
+      move(direction, rows.address + static_cast<std::uint64_t>(r * rows.stride), rows.bytes, times, false);
+  }
+
+  /// Of a matrix in memory: consecutive bytes, again and again.
+  struct Rows {
+    std::uint64_t address;
+    std::int64_t bytes, count, stride;
+  };
+  Rows rows_of(ValueId matrix) const {
+    const Shape& shape = program_.shape(matrix);
+    const isa::Strides strides = program_.layout(matrix).strides;
+    const std::int64_t size = itemsize(program_.value(matrix).dtype);
+    const bool by_columns = shape[1] > 1 && strides[1] != 1;
+    const std::int64_t length = shape[by_columns ? 0 : 1], count = shape[by_columns ? 1 : 0];
+    const std::int64_t stride = strides[by_columns ? 1 : 0];
+    if (stride == length) return {program_.address(matrix), length * count * size, 1, 0};
+    return {program_.address(matrix), length * size, count, stride * size};
+  }
+
+  void add_epilogue(const isa::EpilogueStep& step, std::int64_t m, std::int64_t k, std::int64_t n) {
+    const std::int64_t times = step.point == isa::EpiloguePoint::per_k_step ? tiles(k, rates_.tile_k) : 1;
+    const std::int64_t elements = m * n * times;  // edge tiles may waste lanes beyond this
+    work_.math += rates_.math(step.op, elements, kAccumulatorBytes);
+    const bool reads_tile =
+        step.operand != isa::kNone && program_.value(step.operand).kind != isa::ValueKind::scalar;
+    if (reads_tile) tcm_read_ += Bytes(elements * itemsize(program_.value(step.operand).dtype));
+  }
+
+  const Workload& all_;
+  const isa::Program& program_;
+  const Translate& translate_;
+  const Rates rates_;
+  PeWork work_;
+  std::map<FlowKey, Flow> flows_;
+  Bytes tcm_read_, tcm_write_;
+  std::vector<address::PhysPiece> pieces_;
+};
+
+void Workload::add(const isa::Program& program, const Translate& translate) {
+  const Counter counter(*this, program, translate);
+  pes_.push_back(counter.work());
+  for (const auto& [key, flow] : counter.flows()) add_flow(program.pe(), key, flow);
+  const NodeId tcm = graph_.pe(program.pe(), NodeKind::pe_tcm);
+  const NodeId dma = graph_.pe(program.pe(), NodeKind::pe_dma);
+  if (counter.tcm_read() > 0_B) links_[graph_.route(tcm, dma).front()] += counter.tcm_read();
+  if (counter.tcm_write() > 0_B) links_[graph_.route(dma, tcm).front()] += counter.tcm_write();
+}
+
+void Workload::add_flow(PeCoord pe, const FlowKey& key, const Flow& flow) {
+  const NodeId tcm = graph_.pe(pe, NodeKind::pe_tcm);
+  const NodeId dma = graph_.pe(pe, NodeKind::pe_dma);
+  const bool reads = key.direction == read;
+  for (const LinkId link : graph_.route(reads ? key.memory : tcm, reads ? tcm : key.memory))
+    links_[link] += flow.bytes;
+  if (graph_.node(key.memory).kind == NodeKind::hbm_ctrl) slices_[key.memory] += flow.bytes;
+  const Time time = message_time(dma, tcm, key, flow.largest);
+  if (time > longest_.time) longest_ = {dma, key.memory, flow.largest, time};
+}
+
+/// A read is an empty request and data back, a write is data and an empty acknowledgement.
+Time Workload::message_time(NodeId dma, NodeId tcm, const FlowKey& key, Bytes bytes) const {
+  const bool reads = key.direction == read;
+  const std::vector<LinkId> data = graph_.route(reads ? key.memory : tcm, reads ? tcm : key.memory);
+  const std::vector<LinkId> other = graph_.route(reads ? dma : key.memory, reads ? key.memory : dma);
+  Time serialization;
+  for (const LinkId link : data)
+    serialization = std::max(serialization, graph_.link(link).bandwidth.time_for(bytes));
+  return graph_.latency(data) + graph_.latency(other) + serialization + memory_time(key.memory);
+}
+
+/// Of HBM: the access and one burst on its pseudo-channel.
+Time Workload::memory_time(NodeId memory) const {
+  if (graph_.node(memory).kind != NodeKind::hbm_ctrl) return {};
+  const ParamSet& hbm = machine_.at("cube.hbm");
+  const double channel = hbm.number("hbm_to_router_bw_gbs") / static_cast<double>(hbm.integer("num_pcs"));
+  return hbm.time("access_ns") + Bandwidth::from_gbs(channel).time_for(hbm.bytes("burst_bytes"));
+}
+
+Bandwidth Workload::slice_bandwidth() const {
+  return machine_.at("cube.hbm").bandwidth("hbm_to_router_bw_gbs");
+}
+
+}  // namespace kernbench::bench

@@ -1,0 +1,81 @@
+// What a launch asks of each resource of the machine: counted from its recorded programs and the routes of their
+// transfers, before anything is simulated. Knows the machine file and its graph, and nothing of the models.
+//
+// Counted are transfers between PEs and memories, tile by tile of composites, the matrix and vector units, the ports
+// of the TCM and the CPU. Queues are not: what they carry beyond the sender's port is no work of this launch alone.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "address/mmu_map.hpp"
+#include "kernbench/graph.hpp"
+#include "kernbench/machine.hpp"
+#include "kernbench/program.hpp"
+
+namespace kernbench::bench {
+
+/// Replaces `out` by the memory behind virtual bytes, as a PE sees it; false if some of them are not mapped.
+using Translate = std::function<bool(PeCoord pe, address::VirtAddr begin, Bytes size,
+                                     std::vector<address::PhysPiece>& out)>;
+
+/// Of one PE.
+struct PeWork {
+  PeCoord pe;
+  Time issue;       // its CPU's overhead and dispatch
+  Time gemm, math;  // of the units, while they compute
+};
+
+class Workload {
+ public:
+  Workload(const topology::Machine& machine, const topology::Graph& graph)
+      : machine_(machine), graph_(graph) {}
+
+  /// Adds the program of one PE of the launch. What it does with bytes that are not mapped is left out: running it
+  /// will say what is wrong.
+  void add(const isa::Program& program, const Translate& translate);
+
+  const topology::Graph& graph() const { return graph_; }
+  const std::vector<PeWork>& pes() const { return pes_; }
+  /// Bytes that cross each link, and that each HBM slice (by its controller) delivers or takes.
+  const std::map<topology::LinkId, Bytes>& links() const { return links_; }
+  const std::map<topology::NodeId, Bytes>& slices() const { return slices_; }
+  Bandwidth slice_bandwidth() const;
+
+  /// The message that takes longest in an idle machine, there and back.
+  struct Message {
+    topology::NodeId from, to;  // the PE's DMA engine, and the memory
+    Bytes bytes;
+    Time time;
+  };
+  const Message& longest_message() const { return longest_; }
+
+ private:
+  struct Flow {  // between the PE and one memory, in one direction
+    Bytes bytes;
+    Bytes largest;  // of one message
+  };
+  enum Direction { read, write };
+  struct FlowKey {
+    topology::NodeId memory;
+    Direction direction;
+    friend auto operator<=>(const FlowKey&, const FlowKey&) = default;
+  };
+  class Counter;
+
+  void add_flow(PeCoord pe, const FlowKey& key, const Flow& flow);
+  Time message_time(topology::NodeId dma, topology::NodeId tcm, const FlowKey& key, Bytes bytes) const;
+  Time memory_time(topology::NodeId memory) const;
+
+  const topology::Machine& machine_;
+  const topology::Graph& graph_;
+  std::vector<PeWork> pes_;
+  std::map<topology::LinkId, Bytes> links_;
+  std::map<topology::NodeId, Bytes> slices_;
+  Message longest_;
+};
+
+}  // namespace kernbench::bench

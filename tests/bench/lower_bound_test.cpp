@@ -1,0 +1,225 @@
+// The bound by hand, and against the models: no simulated launch may be faster.
+#include "bench/lower_bound.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "device/pe_world.hpp"
+
+namespace kernbench::bench {
+namespace {
+
+using namespace kernbench::dtypes;
+using device::testing::kBase;
+using device::testing::Kernels;
+
+/// A machine, kernels on it, and what each of them asks for.
+class Bound {
+ public:
+  explicit Bound(std::vector<std::string> overrides = {}) : kernels(std::move(overrides)) {}
+
+  template <class Kernel>
+  Workload count(const std::vector<PeCoord>& pes, Kernel&& kernel) {
+    Workload work(kernels.device.machine(), kernels.device.graph());
+    for (const PeCoord pe : pes) {
+      kernels.map(pe);
+      tl::Context tl({.kernel = "kernel", .pe = pe});
+      work.add(run_kernel(kernel, tl), [&](PeCoord at, auto begin, Bytes size, auto& out) {
+        try {
+          kernels.device.mmu(at).translate(begin, size, out);
+        } catch (const address::MmuFault&) {
+          return false;
+        }
+        return true;
+      });
+    }
+    return work;
+  }
+  template <class Kernel>
+  LowerBound of(Kernel&& kernel) {
+    return lower_bound(count({{0, 0, 0}}, kernel));
+  }
+
+  Kernels kernels;
+};
+
+constexpr std::uint64_t kA = kBase, kB = kBase + (8 << 20), kC = kBase + (16 << 20);
+
+void product_of_references(tl::Context& tl) {
+  tl.composite("gemm", tl.ref(tl::Ptr(kA), {512, 512}, f16), tl.ref(tl::Ptr(kB), {512, 512}, f16),
+               tl.ref(tl::Ptr(kC), {512, 512}, f16));
+}
+
+// 16 · 16 · 8 = 2048 tile steps of 2 · 4096 B, and 512 KiB out: 17,301,504 B at 256 GB/s.
+TEST(LowerBound, AProductOfReferencesIsBoundByItsSlice) {
+  Bound bound;
+  const LowerBound b = bound.of(product_of_references);
+  EXPECT_EQ(b.time, 67'584_ns);
+  EXPECT_EQ(b.resource, "sip0.cube0.hbm_ctrl.pe0");
+  const Time simulated = bound.kernels.run({0, 0, 0}, product_of_references).pe_exec();
+  EXPECT_GE(simulated, b.time);
+  EXPECT_LE(simulated, Time::from_ns(67'584 * 1.01));  // the model comes within 1 % of it
+}
+
+// Two operands of 256 · 256 in the TCM, 8 · 8 · 4 = 256 tile times of 16 ns; the TCM's read port gives 256 · 8192 B to the
+// matrix unit and 128 KiB to the DMA-out: 2,228,224 B at 512 GB/s = 4352 ns.
+TEST(LowerBound, AProductOfLoadedTilesIsBoundByTheReadPortOfItsTcm) {
+  Bound bound;
+  const LowerBound b = bound.of([](tl::Context& tl) {
+    auto a = tl.load(tl::Ptr(kA), {256, 256}, f16);
+    auto c = tl.load(tl::Ptr(kB), {256, 256}, f16);
+    tl.composite("gemm", a, c, tl.ref(tl::Ptr(kC), {256, 256}, f16));
+  });
+  EXPECT_EQ(b.time, 4352_ns);
+  EXPECT_EQ(b.resource, "sip0.cube0.pe0.pe_tcm → sip0.cube0.pe0.pe_dma");
+}
+
+// 1 tile of 33 × 65 × 33 is 2 · 2 · 2 tile times; ten of them 1280 ns. Operands: (33 · 65 + 65 · 33) · 2 B fetched at 512 GB/s.
+TEST(LowerBound, EdgeTilesCostFullOnes) {
+  Bound bound({"pe.pe_gemm.tile_cycles=16"});
+  const LowerBound b = bound.of([](tl::Context& tl) {
+    auto x = tl.zeros({33, 65}, f16);
+    auto y = tl.zeros({65, 33}, f16);
+    for (int i = 0; i < 10; ++i) tl.dot(x, y);
+  });
+  EXPECT_EQ(b.time, 1280_ns);
+  EXPECT_EQ(b.resource, "sip0.cube0.pe0.pe_gemm");
+}
+
+// exp of 1000 f16 elements: 8 vectors of 128 lanes · 8 cycles; sum over 256 f32 in 64 lanes: 4 + log2(64) cycles.
+// 20 · 64 + 10 = 1290 ns.
+TEST(LowerBound, MathIsCountedByClassAndReductionsAddTheirTree) {
+  Bound bound;
+  const LowerBound b = bound.of([](tl::Context& tl) {
+    auto x = tl.zeros({1000}, f16);
+    for (int i = 0; i < 20; ++i) tl.exp(x);
+    tl.sum(tl.zeros({256}, f32));
+  });
+  // Fills: 8 and 4 cycles more.
+  EXPECT_EQ(b.time, 1302_ns);
+  EXPECT_EQ(b.resource, "sip0.cube0.pe0.pe_math");
+}
+
+// One load of 64 B from its own slice: two wires there, three back (1 ps each), a burst of 8 ns, 64 B at 256 GB/s.
+TEST(LowerBound, ALoneSmallLoadIsBoundByItsLatency) {
+  Bound bound;
+  const auto load = [](tl::Context& tl) { tl.load(tl::Ptr(kA), {32}, f16); };
+  EXPECT_EQ(bound.of(load).time, Time::from_ps(8000 + 250 + 5));
+  EXPECT_EQ(bound.of(load).resource,
+            "one message of 64 B between sip0.cube0.pe0.pe_dma and sip0.cube0.hbm_ctrl.pe0");
+}
+
+// 2 ns of launch and 1000 · 1 ns of dispatch.
+TEST(LowerBound, CommandsMustBeIssued) {
+  Bound bound;
+  const auto fences = [](tl::Context& tl) {
+    for (int i = 0; i < 1000; ++i) tl.fence();
+  };
+  EXPECT_EQ(bound.of(fences).time, 1002_ns);
+  EXPECT_EQ(bound.of(fences).resource, "sip0.cube0.pe0.pe_cpu");
+}
+
+// Eight PEs read 1 MiB each from the slice of PE 0: 8 MiB at 256 GB/s, whatever the links do.
+TEST(LowerBound, ASharedSliceIsTheSumOfItsReaders) {
+  Bound bound;
+  std::vector<PeCoord> pes;
+  for (int pe = 0; pe < 8; ++pe) {
+    pes.push_back({0, 0, pe});
+    bound.kernels.device.mmu(pes.back())
+        .insert(address::VirtAddr(kBase), {address::pe_hbm_addr({0, 0, 0}, 6_GiB, 0_B), 64_MiB}, "shared");
+  }
+  const LowerBound b = lower_bound(bound.count(pes, [](tl::Context& tl) {
+    tl.load(tl::Ptr(kBase), {512, 1024}, f16);
+  }));
+  EXPECT_EQ(b.time, Time::from_ns(8 * 1048576 / 256.0));
+  EXPECT_EQ(b.resource, "sip0.cube0.hbm_ctrl.pe0");
+}
+
+// Rows of 64 B, 1 KiB apart, from a transposed view: every byte once for each of the 2 rows of tiles.
+TEST(LowerBound, StridedAndTransposedOperandsCountWhatTheyMove) {
+  Bound bound;
+  const Workload work = bound.count({{0, 0, 0}}, [](tl::Context& tl) {
+    auto b = tl.trans(tl.ref(tl::Ptr(kB), {32, 64}, f16, {512, 1}));
+    tl.composite("gemm", tl.ref(tl::Ptr(kA), {64, 64}, f16), b, tl.ref(tl::Ptr(kC), {64, 32}, f16));
+  });
+  ASSERT_EQ(work.slices().size(), 1u);
+  EXPECT_EQ(work.slices().begin()->second, Bytes(2 * (64 * 64 + 2 * 64 * 32 + 64 * 32)));
+}
+
+TEST(LowerBound, BytesThatAreNotMappedAreLeftOut) {
+  Bound bound;
+  const LowerBound b = bound.of([](tl::Context& tl) { tl.load(tl::Ptr(0x10), {32}, f16); });
+  EXPECT_EQ(b.time, 3_ns);  // its issue
+}
+
+// ── against the models ──
+
+/// A kernel of random commands: loads and stores here and at a neighbour, products, math, composites.
+void random_kernel(tl::Context& tl, unsigned seed) {
+  std::mt19937 random(seed + 1000u * static_cast<unsigned>(tl.program_id(0)));
+  const auto pick = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  const auto place = [&] { return tl::Ptr(kBase + static_cast<std::uint64_t>(pick(1 << 14)) * 64); };
+  const DType dtype = pick(2) == 0 ? f16 : f32;
+  const int commands = 1 + pick(20);
+  for (int i = 0; i < commands; ++i) {
+    const int m = 1 + pick(70), k = 1 + pick(140), n = 1 + pick(70);
+    const int kind = pick(7);
+    if (kind == 0) tl.load(place(), {m, k}, dtype);
+    if (kind == 1) tl.store(place(), tl.full({m, k}, 1, dtype));
+    if (kind == 2)
+      tl.store(place(), tl.dot(tl.load(place(), {m, k}, dtype), tl.load(place(), {k, n}, dtype)));
+    if (kind == 3) tl.sum(tl.exp(tl.load(place(), {m, n}, dtype)), pick(2));
+    if (kind == 4) tl.load(place(), {m, n}, dtype, {.strides = {2 * n + pick(8), 1}});
+    if (kind == 5)
+      tl.composite("gemm", tl.ref(place(), {m, k}, dtype), tl.ref(place(), {k, n}, dtype),
+                   tl.ref(place(), {m, n}, f16));
+    if (kind == 6)
+      tl.composite("gemm", tl.load(place(), {m, k}, dtype), tl.trans(tl.ref(place(), {n, k}, dtype)),
+                   tl.ref(place(), {m, n}, f32),
+                   {.epilogue = {{"exp", {}, isa::EpiloguePoint::per_k_step}, {"mul", 2.0}}});
+  }
+}
+
+std::vector<std::string> random_machine(unsigned seed) {
+  std::mt19937 random(seed);
+  const auto one_of = [&](const char* key, std::vector<const char*> values) {
+    return std::string(key) + "=" + values[random() % values.size()];
+  };
+  return {one_of("pe.clock_ghz", {"1", "1.3", "0.7"}),
+          one_of("cube.hbm.hbm_to_router_bw_gbs", {"256", "64", "1000"}),
+          one_of("cube.hbm.access_ns", {"0", "30"}),
+          one_of("cube.hbm.model", {"plain", "rows"}),
+          one_of("cube.routers.bw_gbs", {"512", "100"}),
+          one_of("cube.routers.overhead_ns", {"0", "1.5"}),
+          one_of("fabric.packet_bytes", {"256", "64", "1024"}),
+          one_of("pe.pe_cpu.issue", {"run_ahead", "in_order"}),
+          one_of("pe.pe_gemm.tile_cycles", {"16", "3"}),
+          one_of("pe.pe_math.transcendental_cycles", {"8", "2.5"}),
+          one_of("pe.pe_tcm.read_bw_gbs", {"512", "90"}),
+          one_of("pe.pe_scheduler.pipeline_depth", {"3", "1"}),
+          one_of("pe.pe_dma.strided", {"linear", "gather"})};
+}
+
+TEST(LowerBound, NoSimulatedLaunchIsFaster) {
+  double closest = 0;
+  for (unsigned seed = 0; seed < 120; ++seed) {
+    Bound bound(random_machine(seed));
+    std::vector<PeCoord> pes;
+    for (int pe = 0; pe < 1 + static_cast<int>(seed % 3); ++pe) pes.push_back({0, 0, pe});
+    // In every second world all PEs see the slice of a PE of the next cube.
+    if (seed % 2 == 0)
+      for (const PeCoord pe : pes)
+        bound.kernels.device.mmu(pe).insert(address::VirtAddr(kBase),
+                                            {address::pe_hbm_addr({0, 1, 2}, 6_GiB, 0_B), 64_MiB}, "shared");
+    const auto kernel = [seed](tl::Context& tl) { random_kernel(tl, seed); };
+    const LowerBound b = lower_bound(bound.count(pes, kernel));
+    const Time simulated = bound.kernels.run(pes, kernel).pe_exec();
+    ASSERT_LE(b.time, simulated) << "seed " << seed << ": " << b.resource;
+    closest = std::max(closest, b.time.ns() / simulated.ns());
+  }
+  EXPECT_GT(closest, 0.8);  // a bound that says little would hold, too
+}
+
+}  // namespace
+}  // namespace kernbench::bench
