@@ -1,6 +1,9 @@
 #include "device/address_map.hpp"
 
+#include <fmt/format.h>
+
 #include "device/device.hpp"
+#include "kernbench/isa.hpp"
 
 namespace kernbench::device {
 
@@ -32,17 +35,31 @@ bool translate_whole(Device& device, const address::MmuMap& map, const VirtualRo
   return true;
 }
 
+address::MmuFault named(const address::MmuFault& fault, const Issuer& issuer) {
+  const isa::Program& program = *issuer.program;
+  const isa::Command& command = program.command(issuer.command);
+  return {{.id = fault.id(),
+           .where = fmt::format("kernel '{}' on {}, {}", program.kernel(), to_string(fault.pe()),
+                                isa::to_string(program.line(command))),
+           .what = fmt::format("{}: {}", isa::to_string(isa::decode(program, command)), fault.message()),
+           .hint = fault.hint()},
+          fault.pe(),
+          fault.address()};
+}
+
 }  // namespace
 
-void translate(Device& device, const address::MmuMap& map, const VirtualRows& rows,
-               address::SourceLine source, std::vector<DmaTransfer::Piece>& out) {
+void translate(Device& device, const address::MmuMap& map, const VirtualRows& rows, const Issuer& issuer,
+               std::vector<DmaTransfer::Piece>& out) try {
   if (translate_whole(device, map, rows, out)) return;
   std::vector<address::PhysPiece> pieces;
   for (std::int64_t r = 0; r < rows.rows; ++r) {
     const VirtAddr row(rows.address + static_cast<std::uint64_t>(r * rows.stride));
-    map.translate(row, Bytes(rows.row_bytes), pieces, source);
+    map.translate(row, Bytes(rows.row_bytes), pieces);
     for (const address::PhysPiece& piece : pieces) out.push_back(device.locate(piece.begin, piece.size));
   }
+} catch (const address::MmuFault& fault) {
+  throw named(fault, issuer);
 }
 
 }  // namespace kernbench::device

@@ -289,11 +289,6 @@ void Pe::give_back(const isa::Value& value) {
   scratch_freed_ = last_retired_;
 }
 
-address::SourceLine Pe::line_of(isa::CommandIndex command) const {
-  const isa::SourceLine line = program().line(program().command(command));
-  return {line.file, static_cast<int>(line.line)};
-}
-
 std::optional<isa::CommandIndex> Pe::waiting_for() const {
   if (!task_) return std::nullopt;
   for (isa::CommandIndex i = 0; i < retired_.size(); ++i)

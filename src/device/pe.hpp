@@ -13,6 +13,7 @@
 #include <optional>
 #include <vector>
 
+#include "device/address_map.hpp"
 #include "device/compute_engine.hpp"
 #include "device/device.hpp"
 #include "device/op_writer.hpp"
@@ -92,7 +93,7 @@ class Pe : private RoomListener {
   OpRecord record_of(const Op& op, OpKind kind) const;
   OpRef next_serial() { return writer_.next(partition_.id()); }
   const isa::Program& program() const { return *task_->program; }
-  address::SourceLine line_of(isa::CommandIndex command) const;
+  Issuer issuer_of(isa::CommandIndex command) const { return {task_->program, command}; }
 
   Device& device_;
   const PeCoord at_;

@@ -41,7 +41,7 @@ void Pe::DmaOp::start() {
   end = pe_.tcm_;
   pieces.clear();
   for (const VirtualRows& rows : rows_of(program, c))
-    translate(pe_.device_, pe_.mmu_, rows, pe_.line_of(index_), pieces);
+    translate(pe_.device_, pe_.mmu_, rows, pe_.issuer_of(index_), pieces);
   if (pieces.empty()) return on_retired();  // every lane is off
   pe_.dma_.issue(*this);
 }

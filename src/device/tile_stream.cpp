@@ -74,7 +74,6 @@ void TileStream::start(Pe::CompositeOp& op) {
   a_ = matrix_of(spec_->a);
   b_ = matrix_of(spec_->b);
   out_ = matrix_of(spec_->out);
-  line_ = pe_.line_of(op.index());
   m_ = program().shape(spec_->a)[0];
   k_ = program().shape(spec_->a)[1];
   n_ = program().shape(spec_->b)[1];
@@ -170,8 +169,8 @@ void TileStream::fill_pieces(Transfer& transfer, const Matrix& matrix, std::int6
   const std::uint64_t address = matrix.address + static_cast<std::uint64_t>(first * matrix.itemsize);
   transfer.pieces.clear();
   translate(pe_.device_, pe_.mmu_,
-            rows_of(address, rows, cols, matrix.row_stride, matrix.col_stride, matrix.itemsize), line_,
-            transfer.pieces);
+            rows_of(address, rows, cols, matrix.row_stride, matrix.col_stride, matrix.itemsize),
+            pe_.issuer_of(op_->index()), transfer.pieces);
 }
 
 OpRecord TileStream::record(OpKind kind, Time start) const {

@@ -76,7 +76,6 @@ class TileStream {
   Pe::CompositeOp* op_ = nullptr;
   const isa::CompositeSpec* spec_ = nullptr;
   Matrix a_, b_, out_;
-  address::SourceLine line_;
   std::int64_t mt_ = 0, nt_ = 0, kt_ = 0, m_ = 0, k_ = 0, n_ = 0;
   std::int64_t steps_ = 0, next_step_ = 0;
   std::int64_t outputs_left_ = 0;

@@ -223,16 +223,46 @@ TEST(Pe, AllPesOfALaunchStartTogether) {
   EXPECT_EQ(launch.late_starts(), 0);
 }
 
-TEST(Pe, AnUnmappedAddressNamesPeAddressAndLine) {
+/// Where and what of the fault that ends the run, one below the other.
+template <class Kernel>
+std::string fault_of(Kernel kernel) {
   Kernels k;
   try {
-    k.run({0, 0, 3}, [](tl::Context& tl) { tl.load(tl::Ptr(0x42), {4}, f16); });
-    FAIL();
-  } catch (const SimulationError& e) {
-    EXPECT_THAT(e.what(),
-                ::testing::AllOf(::testing::HasSubstr("sip0.cube0.pe3"), ::testing::HasSubstr("0x42"),
-                                 ::testing::HasSubstr("pe_test.cpp")));
+    k.run({0, 0, 3}, kernel);
+  } catch (const address::MmuFault& e) {
+    return e.where() + "\n" + e.message();
   }
+  return "no fault";
+}
+
+// The PE's slice is mapped at [0x100000000, 0x104000000).
+TEST(Pe, AnUnmappedPointerNamesKernelPeLineAndOperands) {
+  int line = 0;
+  const std::string load = fault_of([&](tl::Context& tl) {
+    line = __LINE__ + 1;
+    tl.load(tl::Ptr(0x42), {4}, f16);
+  });
+  EXPECT_EQ(
+      load,
+      fmt::format("kernel 'kernel' on sip0.cube0.pe3, pe_test.cpp:{}\n"
+                  "%0:f16[4] = dma_read 0x42: 0x42 is not mapped (access to 8 B at 0x42); nearest mapping: "
+                  "slice at [0x100000000, 0x104000000) 4294967230 B above",  // 2³² − 0x42
+                  line));
+  using ::testing::HasSubstr;
+  // Two of the four elements are behind the end.
+  EXPECT_THAT(
+      fault_of([](tl::Context& tl) { tl.store(tl::Ptr(kBase + (64 << 20) - 4), tl.zeros({4}, f16)); }),
+      HasSubstr("dma_write 0x103fffffc %1:f16[4]: 0x104000000 is not mapped (access to 8 B at 0x103fffffc)"));
+  EXPECT_THAT(fault_of([](tl::Context& tl) {
+                const auto a = tl.ref(tl::Ptr(kBase), {64, 64}, f16);
+                tl.composite("gemm", a, tl.ref(tl::Ptr(0x1000), {64, 64}, f16), a);
+              }),
+              HasSubstr("@0x1000:f16[64, 64]"));
+  EXPECT_THAT(fault_of([](tl::Context& tl) {
+                const auto a = tl.ref(tl::Ptr(kBase), {64, 64}, f16);
+                tl.composite("gemm", a, a, tl.ref(tl::Ptr(0x2000), {64, 64}, f16));
+              }),
+              HasSubstr("0x2000 is not mapped"));
 }
 
 TEST(Pe, AQueueWithoutWiringIsRefused) {

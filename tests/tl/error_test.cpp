@@ -1,15 +1,16 @@
-// Every way a call can be refused: the id, and what the text must name.
+// Every way a call can be refused: the id, and what the text must name; kernel, PE and source line in all of them.
 #include "tl/recording.hpp"
 
 namespace kernbench::tl {
 namespace {
 
-#define EXPECT_REFUSED(error, wanted_id, text, advice) \
-  do {                                                 \
-    const auto refused = error;                        \
-    EXPECT_EQ(refused.id(), wanted_id);                \
-    EXPECT_THAT(refused.message(), HasSubstr(text));   \
-    EXPECT_THAT(refused.hint(), HasSubstr(advice));    \
+#define EXPECT_REFUSED(error, wanted_id, text, advice)                                             \
+  do {                                                                                             \
+    const auto refused = error;                                                                    \
+    EXPECT_EQ(refused.id(), wanted_id);                                                            \
+    EXPECT_THAT(refused.where(), HasSubstr("kernel 'faulty' on sip1.cube2.pe3, error_test.cpp:")); \
+    EXPECT_THAT(refused.message(), HasSubstr(text));                                               \
+    EXPECT_THAT(refused.hint(), HasSubstr(advice));                                                \
   } while (false)
 
 TEST(Errors, NameKernelPeAndSourceLine) {

@@ -31,7 +31,8 @@ std::vector<std::string> recorded(Kernel kernel, Environment environment = {}) {
 
 /// The KernelError of a kernel that must have one.
 template <class Kernel>
-KernelError error_of(Kernel kernel, Environment environment = {.kernel = "faulty", .pe = {1, 2, 3}}) {
+KernelError error_of(Kernel kernel, Environment environment = {}) {
+  environment.kernel = "faulty", environment.pe = {1, 2, 3};
   Context tl(std::move(environment));
   try {
     run_kernel(kernel, tl);
