@@ -31,7 +31,7 @@ void create(MathOp op, double first, const Array& out) {
 
 Buffer calculate(const LiveTiles& tiles, const isa::Program& program, const isa::Command& c) {
   const auto reads = program.reads(c);
-  const auto content = new_buffer(program.bytes(c.result));
+  auto content = new_buffer(program.bytes(c.result));
   const Array out(program.value(c.result).dtype, program.shape(c.result), content.get());
   switch (info(c.op).kind) {
     case MathKind::create:

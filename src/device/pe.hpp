@@ -42,7 +42,7 @@ struct ProgramTask {
 class Pe : private RoomListener {
  public:
   Pe(Device& device, PeCoord at, const PeSpec& spec, OpWriter& writer);
-  ~Pe();
+  ~Pe() override;
 
   PeCoord at() const { return at_; }
   /// Runs the task after those before it.

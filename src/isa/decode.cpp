@@ -45,7 +45,7 @@ Composite decode_composite(const Program& program, const Command& c) {
   for (const auto& step : program.epilogue(spec)) {
     Epilogue e{.op = step.op, .point = step.point, .operand = std::nullopt};
     if (step.operand != kNone) e.operand = operand(program, step.operand);
-    composite.epilogue.push_back(std::move(e));
+    composite.epilogue.push_back(e);
   }
   return composite;
 }

@@ -129,10 +129,10 @@ void store(DType dtype, const std::int32_t* from, std::size_t n, std::byte* to) 
     default:
       break;
   }
-  constexpr std::size_t block_size = 256;
-  float rounded[block_size];
-  for (std::size_t i = 0; i < n; i += block_size) {
-    const auto count = std::min(block_size, n - i);
+  constexpr std::size_t kBlockSize = 256;
+  float rounded[kBlockSize];
+  for (std::size_t i = 0; i < n; i += kBlockSize) {
+    const auto count = std::min(kBlockSize, n - i);
     convert_each(from + i, count, rounded);
     store(dtype, rounded, count, to + i * static_cast<std::size_t>(itemsize(dtype)));
   }

@@ -30,8 +30,8 @@ Angle large_angle(float x) {
   const Wide turn = product << 32;                           // of a full turn, as a 128 bit fraction
   const auto fraction = static_cast<SignedWide>(turn << 2);  // of a quadrant, −½ … ½
   const Wide nearest = turn + (Wide{1} << 125);
-  constexpr double half_pi = 0x1.921fb54442d18p+0;
-  return {static_cast<std::uint64_t>(nearest >> 126), static_cast<double>(fraction) * 0x1p-128 * half_pi};
+  constexpr double kHalfPi = 0x1.921fb54442d18p+0;
+  return {static_cast<std::uint64_t>(nearest >> 126), static_cast<double>(fraction) * 0x1p-128 * kHalfPi};
 }
 
 float large_sin_f32(float x) {

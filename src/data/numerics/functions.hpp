@@ -57,9 +57,9 @@ struct ExpParts {
 
 /// e^r − 1 by its Taylor series; the first term left out, r¹²/12!, is below 2⁻⁴⁶·r for |r| ≤ 0.3466.
 KB_INLINE double exp_minus_one_near_zero(double r) {
-  constexpr double terms[] = {1.0,        1.0 / 2,     1.0 / 6,      1.0 / 24,      1.0 / 120,     1.0 / 720,
-                              1.0 / 5040, 1.0 / 40320, 1.0 / 362880, 1.0 / 3628800, 1.0 / 39916800};
-  return r * polynomial(r, terms);
+  constexpr double kTerms[] = {1.0,        1.0 / 2,     1.0 / 6,      1.0 / 24,      1.0 / 120,     1.0 / 720,
+                               1.0 / 5040, 1.0 / 40320, 1.0 / 362880, 1.0 / 3628800, 1.0 / 39916800};
+  return r * polynomial(r, kTerms);
 }
 
 /// `shifted` is k + kRoundMagic, |k| < 1000.
@@ -103,16 +103,16 @@ KB_INLINE float tanh_f32(float x) {
 
 /// x = 2^k · m, m in [√½, √2): k·ln2 + 2·atanh(s), s = (m − 1)/(m + 1), |s| < 0.1716, by the series of atanh.
 KB_INLINE float log_f32(float x) {
-  constexpr double terms[] = {2.0,      2.0 / 3,  2.0 / 5,  2.0 / 7, 2.0 / 9,
-                              2.0 / 11, 2.0 / 13, 2.0 / 15, 2.0 / 17};
-  constexpr std::uint64_t sqrt_half = 0x3FE6'A09E'667F'3BCD;
+  constexpr double kTerms[] = {2.0,      2.0 / 3,  2.0 / 5,  2.0 / 7, 2.0 / 9,
+                               2.0 / 11, 2.0 / 13, 2.0 / 15, 2.0 / 17};
+  constexpr std::uint64_t kSqrtHalf = 0x3FE6'A09E'667F'3BCD;
   const auto bits = std::bit_cast<std::uint64_t>(static_cast<double>(x));  // every f32 but 0 is normal in f64
-  const std::uint64_t above = bits - sqrt_half;
+  const std::uint64_t above = bits - kSqrtHalf;
   const std::uint64_t biased_k = (above + (std::uint64_t{1024} << 52)) >> 52;  // k + 1024
   const double k = std::bit_cast<double>(0x4330'0000'0000'0000 | biased_k) - (0x1p52 + 1024);
   const double m = std::bit_cast<double>(bits - (above & 0xFFF0'0000'0000'0000));
   const double s = (m - 1) / (m + 1);
-  double result = k * kLn2 + s * polynomial(s * s, terms);
+  double result = k * kLn2 + s * polynomial(s * s, kTerms);
   result = x == 0 ? -__builtin_inf() : result;
   result = x == __builtin_inff() ? __builtin_inf() : result;
   return x < 0 || x != x ? __builtin_nanf("") : static_cast<float>(result);
@@ -126,8 +126,8 @@ KB_INLINE float rsqrt_f32(float x) {
 /// is 1 in f32, the polynomial in u = (2x − 5)/3 of degree 22 that equals erf at the Chebyshev points (numpy:
 /// cheb2poly(chebinterpolate(lambda u: erf((3*u + 5) / 2), 22))); its error is below 10⁻¹³.
 KB_INLINE float erf_f32(float x) {
-  constexpr double two_over_sqrt_pi = 0x1.20dd750429b6dp+0;
-  constexpr double near_terms[] = {1.0,
+  constexpr double kTwoOverSqrtPi = 0x1.20dd750429b6dp+0;
+  constexpr double kNearTerms[] = {1.0,
                                    -1.0 / 3,
                                    1.0 / 10,
                                    -1.0 / 42,
@@ -143,7 +143,7 @@ KB_INLINE float erf_f32(float x) {
                                    -1.0 / 168129561600,
                                    1.0 / 2528170444800,
                                    -1.0 / 40537905408000};
-  constexpr double far_terms[] = {
+  constexpr double kFarTerms[] = {
       0x1.ffcaa8f4c9bd6p-1,   0x1.ac44a29b5ce60p-9,   -0x1.9180586e04708p-7,  0x1.cdb9ff224239ep-6,
       -0x1.65964ec172b1cp-5,  0x1.7c8c4bac999ffp-5,   -0x1.0521f9b2fe20ap-5,  0x1.2fadbcb61bd36p-7,
       0x1.b5d37f3c91d35p-8,   -0x1.3b46f1b1fb642p-7,  0x1.29cc4da9510b2p-8,   0x1.d08e1a94f4de6p-12,
@@ -151,8 +151,8 @@ KB_INLINE float erf_f32(float x) {
       0x1.f28deac2c8592p-14,  0x1.9f66b4de9bd36p-16,  -0x1.32b2934de9bd2p-15, 0x1.3ae3d37a6f4dep-18,
       0x1.5130642c85909p-18,  -0x1.209d37a6f4deap-20, -0x1.26921642c8591p-22};
   const double size = clamped(magnitude(x), 0, 4);
-  const double near = two_over_sqrt_pi * size * polynomial(size * size, near_terms);
-  const double far = polynomial((2 * size - 5) * (1.0 / 3), far_terms);
+  const double near = kTwoOverSqrtPi * size * polynomial(size * size, kNearTerms);
+  const double far = polynomial((2 * size - 5) * (1.0 / 3), kFarTerms);
   return static_cast<float>(with_sign_of(size < 1 ? near : far, x));
 }
 
@@ -176,21 +176,21 @@ Angle large_angle(float x);
 
 /// Taylor series to r¹⁵ and r¹⁶; what is left out is below 2⁻⁵⁰ for |r| ≤ 0.8.
 KB_INLINE double sine_near_zero(double r) {
-  constexpr double terms[] = {1.0,          -1.0 / 6,        1.0 / 120,          -1.0 / 5040,
-                              1.0 / 362880, -1.0 / 39916800, 1.0 / 6227020800.0, -1.0 / 1307674368000.0};
-  return r * polynomial(r * r, terms);
+  constexpr double kTerms[] = {1.0,          -1.0 / 6,        1.0 / 120,          -1.0 / 5040,
+                               1.0 / 362880, -1.0 / 39916800, 1.0 / 6227020800.0, -1.0 / 1307674368000.0};
+  return r * polynomial(r * r, kTerms);
 }
 KB_INLINE double cosine_near_zero(double r) {
-  constexpr double terms[] = {1.0,
-                              -1.0 / 2,
-                              1.0 / 24,
-                              -1.0 / 720,
-                              1.0 / 40320,
-                              -1.0 / 3628800,
-                              1.0 / 479001600,
-                              -1.0 / 87178291200.0,
-                              1.0 / 20922789888000.0};
-  return polynomial(r * r, terms);
+  constexpr double kTerms[] = {1.0,
+                               -1.0 / 2,
+                               1.0 / 24,
+                               -1.0 / 720,
+                               1.0 / 40320,
+                               -1.0 / 3628800,
+                               1.0 / 479001600,
+                               -1.0 / 87178291200.0,
+                               1.0 / 20922789888000.0};
+  return polynomial(r * r, kTerms);
 }
 
 /// sin(rest + quadrants·π/2).

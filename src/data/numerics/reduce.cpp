@@ -70,12 +70,12 @@ void fold(T* partial, std::size_t width) {
 /// The last axis: `length` elements side by side.
 template <class Op, class T>
 T reduce_run(DType dtype, const std::byte* from, std::size_t length) {
-  constexpr std::size_t block_size = 64 * kLanes;
+  constexpr std::size_t kBlockSize = 64 * kLanes;
   alignas(64) std::array<T, kLanes> partial;
-  alignas(64) std::array<T, block_size> block;
+  alignas(64) std::array<T, kBlockSize> block;
   partial.fill(Op::start(T{}));
-  for (std::size_t i = 0; i < length; i += block_size) {
-    const auto n = std::min(block_size, length - i);
+  for (std::size_t i = 0; i < length; i += kBlockSize) {
+    const auto n = std::min(kBlockSize, length - i);
     load(dtype, from + i * static_cast<std::size_t>(itemsize(dtype)), n, block.data());
     const auto whole = n / kLanes * kLanes;
     for (std::size_t j = 0; j < whole; j += kLanes) join_into<Op>(partial.data(), block.data() + j, kLanes);
