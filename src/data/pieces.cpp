@@ -47,11 +47,12 @@ Pieces PieceFinder::of_range(std::uint32_t origin, std::uint64_t address, Bytes 
 
 Pieces pieces_of(const HostTransfer& transfer) {
   Pieces out;
-  std::int64_t offset = 0;
-  for (const auto& p : transfer.pieces) {
+  std::int64_t next = 0;
+  for (std::size_t i = 0; i < transfer.pieces.size(); ++i) {
+    const auto& p = transfer.pieces[i];
     if (p.size == Bytes(0)) continue;
-    out.push_back({offset, p.size.count(), p.begin});
-    offset += p.size.count();
+    out.push_back({transfer.offsets.empty() ? next : transfer.offsets[i], p.size.count(), p.begin});
+    next += p.size.count();
   }
   return out;
 }

@@ -28,9 +28,10 @@ struct Ring {
 /// What one host_write or host_read record moved.
 struct HostTransfer {
   std::vector<address::PhysPiece> pieces;
-  /// As long as the pieces. Of a write: what is written, alive until replay has done it. Of a read: where it
-  /// goes.
+  /// Of a write: what is written, alive until replay has done it. Of a read: where it goes.
   std::span<std::byte> bytes;
+  /// Where the bytes of each piece begin in `bytes`, so that copies can share them; empty: one after the other.
+  std::vector<std::int64_t> offsets;
 };
 
 /// Where a request of the host stands among the others. Numbers of one stream grow in submission order.

@@ -35,7 +35,8 @@ enum class OpKind : std::uint8_t {
   tile_dma_out,
   // A launch on its way to a PE: from the host's submission to the start of the PE's program.
   program,
-  // Requests of the host. A map and a launch: the completion's way back, from the last PE's end to the host.
+  // Requests of the host, from leaving it to their completion there; of a launch only the completion's way back, from
+  // the last PE's end on.
   host_write,
   host_read,
   host_map,

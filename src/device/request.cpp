@@ -9,6 +9,8 @@ class HostTransfer::Part final : public Access {
  private:
   void on_done() override {
     if (--transfer_.open_ > 0) return;
+    transfer_.at_memory_ = at_memory();
+    transfer_.through_memory_ = through_memory();
     transfer_.completed_ = transfer_.device_.host_partition().now();
     transfer_.on_completed();
   }
@@ -17,6 +19,15 @@ class HostTransfer::Part final : public Access {
 
 HostTransfer::HostTransfer(Device& device, Direction direction) : device_(device), direction_(direction) {}
 HostTransfer::~HostTransfer() = default;
+
+void HostTransfer::add_rows(address::PhysAddr address, std::int64_t row_bytes, std::int64_t rows,
+                            std::int64_t stride) {
+  DmaTransfer::Piece piece = device_.locate(address, Bytes((rows - 1) * stride + row_bytes));
+  piece.extent.row_bytes = row_bytes;
+  piece.extent.rows = rows;
+  piece.extent.stride = stride;
+  pieces_.push_back(piece);
+}
 
 void HostTransfer::submit() {
   submitted_ = device_.host_partition().now();

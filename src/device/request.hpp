@@ -21,11 +21,17 @@ class HostTransfer {
 
   /// An InputError if the machine has no such bytes.
   void add(address::PhysAddr address, Bytes bytes) { pieces_.push_back(device_.locate(address, bytes)); }
+  /// Rows of `row_bytes`, `stride` bytes apart, as one message.
+  void add_rows(address::PhysAddr address, std::int64_t row_bytes, std::int64_t rows, std::int64_t stride);
   /// Sends it. Called in the host's partition; keep it until it has completed.
   void submit();
 
   bool completed() const { return completed_ != Time::never(); }
+  Time submitted() const { return submitted_; }
   Time total() const { return completed_ - submitted_; }
+  /// Of the part that was done last; see Access.
+  Time at_memory() const { return at_memory_; }
+  Time through_memory() const { return through_memory_; }
 
  protected:
   virtual void on_completed() {}
@@ -40,6 +46,7 @@ class HostTransfer {
   std::size_t open_ = 0;
   Time submitted_;
   Time completed_ = Time::never();
+  Time at_memory_, through_memory_;
 };
 
 /// A control message to the MMUs of all PEs of some cubes of a SIP.
@@ -48,10 +55,14 @@ class MmuRequest : public ControlRequest {
   /// To PEs 0 … pes−1 of cubes 0 … cubes−1.
   MmuRequest(Device& device, int at_sip, int cubes, int pes);
   void submit() { device_.control().submit(*this); }
+  /// Called at the host when the request has completed.
+  std::function<void()> on_complete;
 
  protected:
   virtual void apply(address::MmuMap& map) = 0;
-  void on_completed() override {}
+  void on_completed() override {
+    if (on_complete) on_complete();
+  }
 
  private:
   void at_pe(PeTask& task) override;

@@ -41,7 +41,7 @@ void OpLog::make_room(Part& part) {
 }
 
 void OpLog::add_chunk(Part& part) {
-  part.chunks.push_back(std::make_unique_for_overwrite<std::byte[]>(kChunkBytes));
+  part.chunks.push_back(std::make_shared_for_overwrite<std::byte[]>(kChunkBytes));
   part.next = reinterpret_cast<OpRecord*>(part.chunks.back().get());
   part.limit = part.next + kChunkRecords;
 }
@@ -68,36 +68,58 @@ std::uint64_t OpLog::size() const {
   return n;
 }
 
-PartitionRecords OpLog::take_memory(Part& part) {
+PartitionRecords OpLog::in_memory(const Part& part) const {
   if (part.chunks.empty()) return {};
   std::vector<const OpRecord*> firsts;
   for (const auto& chunk : part.chunks) firsts.push_back(reinterpret_cast<const OpRecord*>(chunk.get()));
   const auto size = part.chunks.size() * kChunkRecords - static_cast<std::size_t>(part.limit - part.next);
-  using Chunks = std::vector<std::unique_ptr<std::byte[]>>;
-  return {std::move(firsts), static_cast<std::uint32_t>(size),
-          std::make_shared<const Chunks>(std::move(part.chunks))};
+  using Chunks = std::vector<std::shared_ptr<std::byte[]>>;
+  return {std::move(firsts), static_cast<std::uint32_t>(size), std::make_shared<const Chunks>(part.chunks)};
 }
 
-PartitionRecords OpLog::take_disk(Part& part) {
+/// Full chunks are in the file; the last one is copied, for its place is used again.
+PartitionRecords OpLog::on_disk(const Part& part) const {
   if (part.chunks.empty()) return {};
-  write_out(part);
-  auto map = std::make_shared<const MappedFile>(part.file, part.written, options_.folder);
-  const auto* first = reinterpret_cast<const OpRecord*>(map->content().data());
-  return PartitionRecords::contiguous(first, static_cast<std::uint32_t>(part.written / sizeof(OpRecord)),
-                                      std::move(map));
+  struct Kept {
+    std::unique_ptr<MappedFile> file;
+    std::vector<OpRecord> last;
+  };
+  auto kept = std::make_shared<Kept>();
+  std::vector<const OpRecord*> firsts;
+  if (part.written > 0) {
+    kept->file = std::make_unique<MappedFile>(part.file, part.written, options_.folder);
+    const auto* first = reinterpret_cast<const OpRecord*>(kept->file->content().data());
+    for (std::uint64_t i = 0; i < part.written / sizeof(OpRecord); i += kChunkRecords)
+      firsts.push_back(first + i);
+  }
+  kept->last.assign(part.limit - kChunkRecords, part.next);
+  firsts.push_back(kept->last.data());
+  const auto size = part.written / sizeof(OpRecord) + kept->last.size();
+  return {std::move(firsts), static_cast<std::uint32_t>(size), std::move(kept)};
+}
+
+Records OpLog::records() const {
+  KB_ASSERT(options_.storage != Storage::none, "the op log of this run was switched off");
+  Records records;
+  for (const auto& part : parts_)
+    records.push_back(options_.storage == Storage::disk ? on_disk(part) : in_memory(part));
+  return records;
+}
+
+RunLog OpLog::so_far(RunInfo info) const {
+  Records all = records();
+  const auto fault = find_fault(all, info);
+  KB_ASSERT(!fault, "{}", *fault);
+  return RunLog(std::make_shared<const Recording>(std::move(all), std::move(info)));
 }
 
 RunLog OpLog::finish(RunInfo info) {
-  KB_ASSERT(options_.storage != Storage::none, "the op log of this run was switched off");
-  Records records;
+  RunLog log = so_far(std::move(info));
   for (auto& part : parts_) {
-    records.push_back(options_.storage == Storage::disk ? take_disk(part) : take_memory(part));
     if (part.file >= 0) ::close(part.file);
     part = Part();
   }
-  const auto fault = find_fault(records, info);
-  KB_ASSERT(!fault, "{}", *fault);
-  return RunLog(std::make_shared<const Recording>(std::move(records), std::move(info)));
+  return log;
 }
 
 }  // namespace kernbench::trace

@@ -38,8 +38,11 @@ class OpLog : public device::OpSink {
   std::uint64_t count(device::OpKind kind) const;
   Storage storage() const { return options_.storage; }
 
-  /// The finished log; this one is empty then. InternalError if the records contradict each other. Not with
-  /// Storage::none.
+  /// The records so far; those to come do not change it. Not while a simulation appends.
+  Records records() const;
+  /// The log of what was recorded so far, likewise. InternalError if the records contradict each other.
+  RunLog so_far(RunInfo info) const;
+  /// The finished log; this one is empty then. Neither with Storage::none.
   RunLog finish(RunInfo info);
 
  private:
@@ -49,7 +52,7 @@ class OpLog : public device::OpSink {
     OpRecord* limit = nullptr;  // of the present chunk
     Time last_end;
     std::array<std::uint64_t, device::kOpKinds> counts{};
-    std::vector<std::unique_ptr<std::byte[]>> chunks;
+    std::vector<std::shared_ptr<std::byte[]>> chunks;
     int file = -1;  // of Storage::disk
     std::uint64_t written = 0;
   };
@@ -57,8 +60,8 @@ class OpLog : public device::OpSink {
   void make_room(Part& part);
   void add_chunk(Part& part);
   void write_out(Part& part);
-  PartitionRecords take_memory(Part& part);
-  PartitionRecords take_disk(Part& part);
+  PartitionRecords in_memory(const Part& part) const;
+  PartitionRecords on_disk(const Part& part) const;
 
   const OpLogOptions options_;
   std::vector<Part> parts_;

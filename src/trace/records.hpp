@@ -54,11 +54,11 @@ inline std::uint64_t count(const Records& records) {
   return n;
 }
 
-/// Calls `fn(OpId, const OpRecord&)` for all records in order of (end, partition, id). Within a partition
-/// that is the order in which they stand, so this merges the partitions: each in turn as far as the next
-/// one's first record.
+/// Calls `fn(OpId, const OpRecord&)` in order of (end, partition, id) for all records that end by `limit`, in each
+/// partition from number `next` on, which moves on. Within a partition that is the order in which they stand, so this
+/// merges the partitions: each in turn as far as the next one's first record.
 template <class Fn>
-void in_total_order(const Records& records, Fn&& fn) {
+void in_total_order(const Records& records, std::vector<std::uint32_t>& next, Time limit, Fn&& fn) {
   struct Cursor {
     Time end;  // of the record at `id`
     OpId at;
@@ -66,9 +66,11 @@ void in_total_order(const Records& records, Fn&& fn) {
       return std::pair(end, at.partition) > std::pair(b.end, b.at.partition);
     }
   };
+  next.resize(records.size());
   std::vector<Cursor> heap;  // earliest first
   for (std::size_t p = 0; p < records.size(); ++p)
-    if (records[p].size() > 0) heap.push_back({records[p][0].end, {static_cast<std::uint16_t>(p), 0}});
+    if (next[p] < records[p].size() && records[p][next[p]].end <= limit)
+      heap.push_back({records[p][next[p]].end, {static_cast<std::uint16_t>(p), next[p]}});
   std::make_heap(heap.begin(), heap.end(), std::greater<>());
   while (!heap.empty()) {
     std::pop_heap(heap.begin(), heap.end(), std::greater<>());
@@ -79,11 +81,20 @@ void in_total_order(const Records& records, Fn&& fn) {
       fn(std::as_const(now.at), partition[now.at.id]);
       if (++now.at.id == partition.size()) break;
       now.end = partition[now.at.id].end;
+      if (now.end > limit) break;
     }
-    if (now.at.id == partition.size()) continue;
+    next[now.at.partition] = now.at.id;
+    if (now.at.id == partition.size() || now.end > limit) continue;
     heap.push_back(now);
     std::push_heap(heap.begin(), heap.end(), std::greater<>());
   }
+}
+
+/// The same for all records.
+template <class Fn>
+void in_total_order(const Records& records, Fn&& fn) {
+  std::vector<std::uint32_t> from_the_first;
+  in_total_order(records, from_the_first, Time::never(), fn);
 }
 
 }  // namespace kernbench::trace

@@ -1,0 +1,221 @@
+// The context of a host program: what `torch` is to a PyTorch program.
+//
+//   void scale(tl::Context& tl, tl::Ptr x, int n, float factor);        // a kernel, see tl.hpp
+//
+//   Torch torch(load_machine("default", {}, builtin_registry()));
+//   const DPPolicy columns{.cube = Split::column_wise, .pe = Split::column_wise};
+//   Tensor x = torch.from_numpy(array, columns, "x");
+//   torch.launch("scale", scale, x, 64, 2.0f);                          // on every PE that holds a shard of x
+//   NdArray result = x.numpy();                                         // waits for what it needs
+//   for (const Trace& t : torch.traces()) fmt::print("{} {} ns\n", t.name, t.total.ns());
+//
+// A context owns one simulated machine; several may stand side by side. Host code takes no simulated time. Calls
+// become requests in the stream of the current device and return at once; a request leaves the host when the one
+// before it in its stream has completed there. `wait`, host reads and leaving the context complete them. Making a
+// tensor is a map, and a write if it has content; a launch, a read, and dropping a tensor are one request each.
+//
+// A simulated program that fails (a fault, a deadlock) throws from the call that waits; the context is then of no
+// more use but to look at what happened so far. One thread uses a context.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "kernbench/machine.hpp"
+#include "kernbench/tensor.hpp"
+#include "kernbench/tl.hpp"
+#include "kernbench/trace.hpp"
+
+namespace kernbench::runtime {
+
+class Engine;
+class Request;
+
+enum class Phase { map, unmap, write, read, launch, install };
+std::string_view to_string(Phase phase);
+
+/// A request of the host, completed.
+struct Trace {
+  Phase phase = Phase::map;
+  std::string name;  // of the tensor or kernel
+  int sip = 0;
+  Time submitted;       // when it was put in its stream
+  Time queued;          // how long it waited there
+  Time total;           // from leaving the host to its completion there
+  Time pe_exec;         // of a launch: first PE start to last PE end
+  Time network;         // the rest of the total
+  int late_starts = 0;  // of a launch: PEs that it reached after the instant at which all were to start
+
+  double total_ns() const { return total.ns(); }
+  double pe_exec_ns() const { return pe_exec.ns(); }
+  double network_ns() const { return network.ns(); }
+  double queued_ns() const { return queued.ns(); }
+};
+
+/// A request to wait for.
+class Handle {
+ public:
+  Handle() = default;
+  bool done() const;
+  /// Of a request that is done.
+  Trace trace() const;
+  explicit Handle(std::shared_ptr<Request> request) : request_(std::move(request)) {}
+  const std::shared_ptr<Request>& request() const { return request_; }  // for the layers above
+
+ private:
+  std::shared_ptr<Request> request_;
+};
+
+/// P PEs of each of C cubes, from 0 on.
+struct Grid {
+  int pes = 1, cubes = 1;
+};
+
+struct LaunchOptions {
+  std::string name;
+  std::optional<Grid> grid;  // not given: the PEs that hold a shard of some tensor argument
+};
+
+/// Something the simulated hardware would not forgive; see the op log's guide.
+struct HazardReport {
+  std::string kind;  // write-write, read-write, slot overwritten, unread message
+  std::string text;  // with both operations, their source lines and the bytes they share
+  std::uint64_t occurrences = 1;
+};
+
+/// How far a run is.
+struct Progress {
+  Time now;                  // simulated
+  std::uint64_t events = 0;  // so far
+};
+
+/// Where the op log is kept: in memory, in nameless files, or not at all (then there is no replay either).
+enum class LogStorage { memory, disk, none };
+
+struct TorchOptions {
+  bool data = true;        // compute real numbers when the host reads
+  int threads = 1;         // that simulate; the results are the same
+  int replay_threads = 0;  // that compute; 0: one per core; the same bits
+  LogStorage log = LogStorage::memory;
+  std::string log_folder = ".";                   // of LogStorage::disk
+  const std::atomic<bool>* interrupt = nullptr;   // set: the run stops between two events with Interrupted
+  std::function<void(const Progress&)> progress;  // called about ten times a second while the clock runs
+};
+
+/// The run was stopped from outside.
+class Interrupted : public Error {
+  using Error::Error;
+};
+
+class Torch {
+ public:
+  explicit Torch(const topology::Machine& machine, TorchOptions options = {});
+  /// Completes what was submitted, unless an exception is on its way. May throw what that throws.
+  ~Torch() noexcept(false);
+  Torch(const Torch&) = delete;
+  Torch& operator=(const Torch&) = delete;
+
+  // ── tensors ── on the current device; without a policy whole, on cube 0, PE 0
+  Tensor empty(const Shape& shape, DType dtype, const std::optional<DPPolicy>& dp = {},
+               std::string name = {});
+  Tensor zeros(const Shape& shape, DType dtype, const std::optional<DPPolicy>& dp = {},
+               std::string name = {});
+  Tensor full(const Shape& shape, double value, DType dtype, const std::optional<DPPolicy>& dp = {},
+              std::string name = {});
+  Tensor from_numpy(NdArray array, const std::optional<DPPolicy>& dp = {}, std::string name = {});
+  /// The same with content that is made when somebody wants it: with data off, or if nobody reads what depends on
+  /// it, a large tensor costs nothing. `fill(row, out)` fills a row of the matrix (page "placement.hpp") and must give
+  /// the same whenever it is called.
+  template <class T, class Fill>
+  Tensor from_rows(const Shape& shape, Fill fill, const std::optional<DPPolicy>& dp = {},
+                   std::string name = {}) {
+    return from_row_bytes(
+        shape, kDTypeOf<T>,
+        [fill = std::move(fill)](std::int64_t row, std::span<std::byte> out) {
+          fill(row, std::span<T>(reinterpret_cast<T*>(out.data()), out.size() / sizeof(T)));
+        },
+        dp, std::move(name));
+  }
+  using RowBytes = std::function<void(std::int64_t row, std::span<std::byte> out)>;
+  Tensor from_row_bytes(const Shape& shape, DType dtype, RowBytes fill,
+                        const std::optional<DPPolicy>& dp = {}, std::string name = {});
+
+  // ── launches ──
+  /// Runs `kernel(tl, args…)` on the current device: Tensor arguments become their pointers, all others are passed
+  /// on unchanged. It runs on the PEs that hold a shard of some argument, which must be PEs 0 … P−1 of cubes 0 … C−1,
+  /// or on the grid that is given; tensors must lie on the current device.
+  template <class Kernel, class... Args>
+  Handle launch(const LaunchOptions& options, Kernel&& kernel, const Args&... args) {
+    std::vector<Tensor> tensors;
+    (collect(tensors, args), ...);
+    return launch_body(options, tensors,
+                       [&](tl::Context& tl) { std::invoke(kernel, tl, argument(args)...); });
+  }
+  template <class Kernel, class... Args>
+  Handle launch(std::string name, Kernel&& kernel, const Args&... args) {
+    return launch(LaunchOptions{std::move(name), {}}, std::forward<Kernel>(kernel), args...);
+  }
+  /// The same for bindings: `body` is called once for each PE.
+  Handle launch_body(const LaunchOptions& options, const std::vector<Tensor>& tensors,
+                     const std::function<void(tl::Context&)>& body);
+
+  /// Lets the clock run until the request is complete.
+  void wait(const Handle& handle);
+  /// The same for everything that was submitted.
+  void synchronize();
+
+  // ── devices ── a device is a SIP; 0 until another one is set
+  struct Ahbm {
+    Engine* engine;
+    void set_device(int rank) const;
+    int current_device() const;
+    int device_count() const;
+  };
+  struct Accelerator {
+    Ahbm ahbm;
+    void set_device_index(int index) const { ahbm.set_device(index); }
+    int current_device_index() const { return ahbm.current_device(); }
+    int device_count() const { return ahbm.device_count(); }
+  };
+  Ahbm ahbm;
+  Accelerator accelerator;
+
+  // ── what happened so far ──
+  const topology::Machine& machine() const;
+  bool has_data() const;
+  Time now() const;  // the host's clock
+  std::uint64_t events() const;
+  std::vector<Trace> traces() const;  // of completed requests, in the order of submission
+  /// InputError with LogStorage::none.
+  trace::RunLog log() const;
+  std::vector<HazardReport> hazards() const;
+
+  Engine& engine() const { return *engine_; }  // for the layers above
+
+ private:
+  static void collect(std::vector<Tensor>& tensors, const Tensor& tensor) { tensors.push_back(tensor); }
+  template <class T>
+  static void collect(std::vector<Tensor>&, const T&) {}
+  static tl::Ptr argument(const Tensor& tensor) { return tensor.ptr(); }
+  template <class T>
+  static const T& argument(const T& other) {
+    return other;
+  }
+
+  std::shared_ptr<Engine> engine_;
+  int exceptions_at_start_;
+};
+
+}  // namespace kernbench::runtime
+
+namespace kernbench {
+using runtime::Torch;
+using runtime::TorchOptions;
+}  // namespace kernbench

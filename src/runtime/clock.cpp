@@ -1,0 +1,90 @@
+#include "runtime/clock.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/text.hpp"
+#include "kernbench/error.hpp"
+#include "runtime/requests.hpp"
+
+namespace kernbench::runtime {
+
+Clock::Clock(device::Processors& processors, const TorchOptions& options)
+    : processors_(processors),
+      simulation_(processors.device().simulation()),
+      host_(processors.device().host_partition()),
+      options_(options) {}
+
+void Clock::wait(Request& request) {
+  Request* one[] = {&request};
+  run_until_any(one);
+}
+
+void Clock::run_until_any(std::span<Request* const> requests) {
+  if (std::ranges::any_of(requests, &Request::done)) return;
+  if (failure_) std::rethrow_exception(failure_);
+  for (Request* r : requests) r->stops_clock = true;
+  try {
+    run(requests);
+  } catch (const Interrupted&) {
+    for (Request* r : requests) r->stops_clock = false;
+    throw;
+  } catch (...) {
+    failure_ = std::current_exception();
+    throw;
+  }
+  for (Request* r : requests) r->stops_clock = false;
+}
+
+void Clock::run(std::span<Request* const> requests) {
+  const sim::Outcome outcome = run_with_progress();
+  if (outcome == sim::Outcome::interrupted)
+    throw Interrupted(
+        {"runtime.interrupted", "", fmt::format("the run was stopped at {}", to_string(now())), ""});
+  if (!std::ranges::any_of(requests, &Request::done)) fail_deadlock(*requests.front());
+  // The clock stopped at an event; the others of this instant belong to it.
+  simulation_.run({.until = now(), .threads = options_.threads, .interrupt = nullptr});
+}
+
+/// In slices of simulated time that take about a tenth of a second each, if somebody wants to know.
+sim::Outcome Clock::run_with_progress() {
+  sim::RunOptions run{.until = Time::never(), .threads = options_.threads, .interrupt = options_.interrupt};
+  if (!options_.progress) return simulation_.run(run);
+  using WallClock = std::chrono::steady_clock;
+  Time slice = 1_us;
+  auto reported = WallClock::now();
+  while (true) {
+    const auto began = WallClock::now();
+    run.until = simulation_.now() + slice;
+    const sim::Outcome outcome = simulation_.run(run);
+    const auto ended = WallClock::now();
+    if (ended - reported > std::chrono::milliseconds(100)) {
+      options_.progress({simulation_.now(), simulation_.counters().events});
+      reported = ended;
+    }
+    if (outcome != sim::Outcome::limit) return outcome;
+    if (ended - began < std::chrono::milliseconds(10))
+      slice = std::min(slice * 2, Time::from_ps(1'000'000'000'000));
+    if (ended - began > std::chrono::milliseconds(100)) slice = std::max(1_ns, Time::from_ps(slice.ps() / 2));
+  }
+}
+
+void Clock::fail_deadlock(const Request& request) {
+  std::vector<std::string> blocked;
+  const Request& at_work = *request.stream().open().front();
+  if (const auto* launch = dynamic_cast<const LaunchRequest*>(&at_work))
+    for (const auto& program : launch->programs())
+      if (const auto command = processors_.pe(program->pe()).waiting_for())
+        blocked.push_back(fmt::format("\n    {} waits for {} at {}", to_string(program->pe()),
+                                      to_string(program->command(*command).kind),
+                                      to_string(program->line(program->command(*command)))));
+  throw SimulationError({"runtime.deadlock",
+                         fmt::format("{} '{}'", to_string(at_work.phase()), at_work.name()),
+                         fmt::format("nothing is left to do at {}, but it has not completed{}",
+                                     to_string(now()), join(blocked, "")),
+                         "somebody waits for what nobody sends"});
+}
+
+}  // namespace kernbench::runtime

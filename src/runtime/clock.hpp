@@ -1,0 +1,45 @@
+// Who lets simulated time pass.
+#pragma once
+
+#include <exception>
+#include <span>
+
+#include "runtime/stream.hpp"
+
+namespace kernbench::runtime {
+
+/// The one seam at which host code waits. Every blocking call comes here. Alone, the host program lets the clock run;
+/// where several ranks take turns, a scheduler stands here that lets another rank go on instead, and runs the clock
+/// when none can.
+class Waiter {
+ public:
+  virtual ~Waiter() = default;
+  /// Comes back when the request is complete.
+  virtual void wait(Request& request) = 0;
+};
+
+/// Runs the simulation to the instants that host code waits for.
+class Clock final : public Waiter {
+ public:
+  Clock(device::Processors& processors, const TorchOptions& options);
+
+  Time now() const { return host_.now(); }
+  void wait(Request& request) override;
+  /// To the first instant at which one of them is complete; all that happens at that instant has happened then. Throws
+  /// what the simulated program throws (and again if asked again), SimulationError `runtime.deadlock` if nothing is
+  /// left that could complete them, Interrupted.
+  void run_until_any(std::span<Request* const> requests);
+
+ private:
+  void run(std::span<Request* const> requests);
+  sim::Outcome run_with_progress();
+  [[noreturn]] void fail_deadlock(const Request& request);
+
+  device::Processors& processors_;
+  sim::Simulation& simulation_;
+  sim::Partition& host_;
+  const TorchOptions& options_;
+  std::exception_ptr failure_;
+};
+
+}  // namespace kernbench::runtime

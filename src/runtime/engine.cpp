@@ -1,0 +1,188 @@
+#include "runtime/engine.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/text.hpp"
+#include "kernbench/error.hpp"
+
+namespace kernbench::runtime {
+
+using device::Cause;
+using device::Direction;
+using device::Reason;
+
+namespace {
+
+trace::OpLogOptions log_options(const TorchOptions& options) {
+  if (options.data && options.log == LogStorage::none)
+    throw InputError({"runtime.no-log", "", "data is on, but the op log, from which it is computed, is off",
+                      "turn data off as well, or keep the log in memory or on disk"});
+  return {.storage = static_cast<trace::Storage>(options.log), .folder = options.log_folder};
+}
+
+}  // namespace
+
+TensorState::~TensorState() {
+  if (const auto engine = engine_.lock()) engine->drop(*this);
+}
+
+Engine& TensorState::engine() const {
+  const auto engine = engine_.lock();
+  if (!engine)
+    throw InputError({"tensor.context-gone", fmt::format("tensor '{}'", storage_->name),
+                      "the context it was made in is gone",
+                      "keep the Torch alive as long as its tensors are used"});
+  return *engine;
+}
+
+Engine::Engine(const topology::Machine& machine, TorchOptions options)
+    : options_(std::move(options)),
+      device_(machine),
+      processors_(device_),
+      log_(device_.simulation().partitions(), log_options(options_)),
+      space_(machine),
+      launches_(static_cast<std::size_t>(machine.sips())),
+      devices_(static_cast<std::size_t>(machine.sips())),
+      clock_(processors_, options_) {
+  processors_.writer().set_sink(&log_);
+  std::iota(devices_.begin(), devices_.end(), 0);
+  for (const int sip : devices_)
+    streams_.push_back(std::make_unique<Stream>(sip, sip, device_.host_partition(), requests_));
+}
+
+Engine::~Engine() = default;
+
+void Engine::set_device(int sip) {
+  if (std::ranges::find(devices_, sip) == devices_.end()) {
+    std::vector<std::string> known;
+    for (const int d : devices_) known.push_back(std::to_string(d));
+    throw InputError({"runtime.no-device", "", fmt::format("there is no device {} to set", sip),
+                      fmt::format("devices: {}", join(known))});
+  }
+  host_->device = sip;
+}
+
+void Engine::select_devices(std::vector<int> sips) {
+  devices_ = std::move(sips);
+  set_device(devices_.front());
+}
+
+// ── tensors ──
+
+std::shared_ptr<const Storage> Engine::allocate(const Shape& shape, DType dtype, const DPPolicy& policy,
+                                                std::string name) {
+  while (true) {
+    try {
+      return space_.allocate(shape, dtype, policy, host_->device, name);
+    } catch (const address::AllocationError&) {
+      if (!wait_for_memory(current_stream())) throw;
+    } catch (const InputError& e) {
+      throw InputError({e.id(), fmt::format("tensor '{}'", name), e.message(), e.hint()});
+    }
+  }
+}
+
+/// Waits for the oldest tensor that was dropped and still has its memory; false if there is none.
+bool Engine::wait_for_memory(Stream& stream) {
+  const auto& open = stream.open();
+  const auto unmap = std::ranges::find(open, Phase::unmap, &Request::phase);
+  if (unmap == open.end()) return false;
+  wait(**unmap);
+  return true;
+}
+
+std::shared_ptr<TensorState> Engine::create(const Shape& shape, DType dtype, const DPPolicy& policy,
+                                            std::string name) {
+  if (name.empty()) name = fmt::format("tensor{}", unnamed_++);
+  auto storage = allocate(shape, dtype, policy, std::move(name));
+  Stream& stream = current_stream();
+  auto tensor = std::make_shared<TensorState>(weak_from_this(), storage, stream);
+  tensors_.emplace(storage->base.raw(), tensor.get());
+  if (storage->layout.bytes() <= kImageBytes)
+    tensor->image = std::make_unique<HostImage>(*storage, launches_[static_cast<std::size_t>(storage->sip)]);
+  submit<MapRequest>(stream, std::move(storage));
+  return tensor;
+}
+
+void Engine::drop(const TensorState& tensor) {
+  tensors_.erase(tensor.storage()->base.raw());
+  if (!finished_) submit<UnmapRequest>(tensor.stream(), tensor.storage(), space_);
+}
+
+void Engine::write(TensorState& tensor, const Region& region, Fill fill) {
+  Chunks chunks = chunks_of(tensor.layout(), region);
+  const std::vector<Chunk> runs = joined(chunks);
+  Content content;
+  if (tensor.image) {
+    const auto buffer = std::make_shared<std::vector<std::byte>>(static_cast<std::size_t>(chunks.bytes));
+    fill(chunks, *buffer);
+    tensor.image->write(runs, *buffer);
+    content = [buffer](std::span<std::byte> out) { std::ranges::copy(*buffer, out.begin()); };
+  } else {
+    content = [chunks = std::move(chunks), fill = std::move(fill)](std::span<std::byte> out) {
+      fill(chunks, out);
+    };
+  }
+  const auto request = submit<TransferRequest>(tensor.stream(), Direction::write, tensor.storage(), runs);
+  if (options_.data) request->content = std::move(content);
+}
+
+// ── time ──
+
+void Engine::wait(Request& request) {
+  waiter_->wait(request);
+  let_go();
+  if (request.completed() >= host_->waited.met)
+    host_->waited = Cause::at(request.record(), request.completed(), Reason::start);
+  const auto stream = static_cast<std::size_t>(request.stream().number());
+  host_->seen.resize(std::max(host_->seen.size(), stream + 1));
+  host_->seen[stream] = std::max(host_->seen[stream], request.number() + 1);
+}
+
+void Engine::let_go() {
+  for (const auto& stream : streams_) stream->let_go();
+}
+
+void Engine::synchronize() {
+  for (const auto& stream : streams_)
+    if (!stream->open().empty()) wait(*stream->last());
+}
+
+void Engine::finish() {
+  synchronize();
+  finished_ = true;
+}
+
+// ── what happened ──
+
+trace::RunLog Engine::log() const {
+  if (options_.log == LogStorage::none)
+    throw InputError(
+        {"runtime.no-log", "", "the op log of this run was switched off", "keep it in memory or on disk"});
+  std::vector<std::string> names;
+  for (const auto& request : requests_)
+    names.push_back(request->phase() == Phase::launch
+                        ? request->name()
+                        : fmt::format("{} {}", to_string(request->phase()), request->name()));
+  return log_.so_far(trace::describe_run(to_yaml(machine()), processors_.origins(), names));
+}
+
+RunReplay& Engine::replay() {
+  if (!replay_)
+    replay_ = std::make_unique<RunReplay>(RunBooks{processors_, log_, requests_}, options_.replay_threads);
+  replay_->advance(clock_.now());
+  return *replay_;
+}
+
+const std::vector<data::Hazard>& Engine::hazards() {
+  if (options_.log == LogStorage::none)
+    throw InputError({"runtime.no-log", "", "hazards are found in the op log, which was switched off",
+                      "keep it in memory or on disk"});
+  if (!hazards_) hazards_ = std::make_unique<RunHazards>(RunBooks{processors_, log_, requests_});
+  return hazards_->advance(clock_.now(), finished_);
+}
+
+}  // namespace kernbench::runtime

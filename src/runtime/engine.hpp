@@ -1,0 +1,137 @@
+// What stands behind a Torch: one simulated machine, its memory, its streams, and the books of its run.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/clock.hpp"
+#include "runtime/host_image.hpp"
+#include "runtime/run_data.hpp"
+
+namespace kernbench::runtime {
+
+/// What stands behind the handles of one tensor.
+class TensorState {
+ public:
+  TensorState(std::weak_ptr<Engine> engine, std::shared_ptr<const Storage> storage, Stream& stream)
+      : engine_(std::move(engine)), storage_(std::move(storage)), stream_(stream) {}
+  ~TensorState();
+  TensorState(const TensorState&) = delete;
+  TensorState& operator=(const TensorState&) = delete;
+
+  const std::shared_ptr<const Storage>& storage() const { return storage_; }
+  const Layout& layout() const { return storage_->layout; }
+  /// The one whose requests are about this tensor.
+  Stream& stream() const { return stream_; }
+  /// InputError if its context is gone.
+  Engine& engine() const;
+  bool belongs_to(const Engine& engine) const { return engine_.lock().get() == &engine; }
+
+  std::unique_ptr<HostImage> image;  // of small ones
+
+ private:
+  std::weak_ptr<Engine> engine_;
+  std::shared_ptr<const Storage> storage_;
+  Stream& stream_;
+};
+
+/// A launch as the machine needs it.
+struct LaunchSpec {
+  std::string name;
+  std::vector<PeCoord> targets;  // of one SIP, ascending
+  std::array<int, 3> num_programs = {1, 1, 1};
+  /// The queues that end at a PE; not given: none.
+  std::function<std::vector<tl::Queue>(PeCoord)> queues;
+};
+
+class Engine : public std::enable_shared_from_this<Engine> {
+ public:
+  Engine(const topology::Machine& machine, TorchOptions options);
+  ~Engine();
+
+  const topology::Machine& machine() const { return device_.machine(); }
+  const TorchOptions& options() const { return options_; }
+  device::Device& device() { return device_; }
+  device::Processors& processors() { return processors_; }
+  StorageSpace& space() { return space_; }
+  Clock& clock() { return clock_; }
+  const Requests& requests() const { return requests_; }
+  Stream& stream(int number) { return *streams_[static_cast<std::size_t>(number)]; }
+
+  // ── who calls ──
+  HostThread& host() { return *host_; }
+  /// From now on calls are those of another thread of the host, or (null) of the host program again.
+  void set_host(HostThread* host) { host_ = host != nullptr ? host : &main_; }
+  /// InputError if there is no such device, or it is not one of those selected.
+  void set_device(int sip);
+  /// Only these may be set from now on.
+  void select_devices(std::vector<int> sips);
+  Stream& current_stream() { return stream(host_->device); }
+
+  // ── tensors ──
+  std::shared_ptr<TensorState> create(const Shape& shape, DType dtype, const DPPolicy& policy,
+                                      std::string name);
+  /// `fill` fills the region's array in the order of the storage, now or later or never.
+  using Fill = std::function<void(const Chunks&, std::span<std::byte>)>;
+  void write(TensorState& tensor, const Region& region, Fill fill);
+  NdArray read(TensorState& tensor, const Region& region);
+  void drop(const TensorState& tensor);
+
+  // ── launches ──
+  std::shared_ptr<Request> launch(const LaunchSpec& spec, const std::vector<const TensorState*>& tensors,
+                                  const std::function<void(tl::Context&)>& body);
+
+  // ── time ──
+  /// Through whom everything waits; null: the clock itself.
+  void set_waiter(Waiter* waiter) { waiter_ = waiter != nullptr ? waiter : &clock_; }
+  void wait(Request& request);
+  void synchronize();
+  /// The host program is over: completes everything.
+  void finish();
+  bool finished() const { return finished_; }
+
+  // ── what happened ──
+  trace::RunLog log() const;
+  const std::vector<data::Hazard>& hazards();
+
+ private:
+  template <class R, class... Args>
+  std::shared_ptr<R> submit(Stream& stream, Args&&... args) {
+    auto request = std::make_shared<R>(processors_, stream.next_number(), std::forward<Args>(args)...);
+    stream.submit(request, *host_);
+    return request;
+  }
+  std::shared_ptr<const Storage> allocate(const Shape& shape, DType dtype, const DPPolicy& policy,
+                                          std::string name);
+  bool wait_for_memory(Stream& stream);
+  void let_go();
+  RunReplay& replay();
+  NdArray read_image(TensorState& tensor, const Region& region, const Chunks& chunks);
+  tl::Environment environment(const LaunchSpec& spec, const std::vector<const TensorState*>& tensors,
+                              PeCoord pe);
+  double read_scalar(PeCoord pe, std::uint64_t address, DType dtype);
+  void fetch_scalar(TensorState& tensor, PeCoord pe, std::int64_t offset, std::span<std::byte> out);
+
+  const TorchOptions options_;
+  device::Device device_;
+  device::Processors processors_;
+  trace::OpLog log_;
+  StorageSpace space_;
+  Requests requests_;
+  std::vector<std::unique_ptr<Stream>> streams_;
+  std::vector<Launches> launches_;  // per SIP
+  HostThread main_;
+  HostThread* host_ = &main_;
+  std::vector<int> devices_;  // that may be set
+  Clock clock_;
+  Waiter* waiter_ = &clock_;
+  std::unique_ptr<RunReplay> replay_;
+  std::unique_ptr<RunHazards> hazards_;
+  std::map<std::uint64_t, TensorState*> tensors_;  // alive, by virtual base
+  std::uint64_t unnamed_ = 0;
+  bool finished_ = false;
+};
+
+}  // namespace kernbench::runtime

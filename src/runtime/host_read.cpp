@@ -1,0 +1,121 @@
+// How values come back to the host: reads of tensors, and numbers that kernels ask for while they are recorded.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernbench/error.hpp"
+#include "runtime/engine.hpp"
+#include "runtime/numbers.hpp"
+
+namespace kernbench::runtime {
+namespace {
+
+std::string place(const Storage& storage) { return fmt::format("tensor '{}'", storage.name); }
+
+[[noreturn]] void fail_no_data(const Storage& storage, const char* what) {
+  const bool small = storage.layout.bytes() <= kImageBytes;
+  throw NoData({"tensor.no-data", place(storage),
+                fmt::format("{}, but data is off and {}", what,
+                            small ? "a launch has written it, or nobody"
+                                  : "it is larger than 1 MiB, so nothing is kept"),
+                "turn data on to compute real numbers"});
+}
+
+/// The first element in which two copies differ, for a message.
+[[noreturn]] void fail_copies(const Storage& storage, const TransferRequest::Place& a,
+                              const TransferRequest::Place& b, const std::byte* in_a, const std::byte* in_b,
+                              std::int64_t bytes) {
+  const auto differ = std::mismatch(in_a, in_a + bytes, in_b).first - in_a;
+  const std::int64_t item = differ / storage.layout.itemsize() * storage.layout.itemsize();
+  const auto& holders = storage.layout.holders();
+  throw InputError(
+      {"tensor.copies-differ", place(storage),
+       fmt::format("its copies on {} and {} differ: {} and {}, {} bytes into what is read",
+                   to_string(storage.at(holders[a.holder])), to_string(storage.at(holders[b.holder])),
+                   number_at(storage.dtype, in_a + item), number_at(storage.dtype, in_b + item), item),
+       "write to all copies alike, or split the axis instead of replicating it"});
+}
+
+/// One of all copies, which must be alike: the bytes of all chunks, in the order of the storage.
+std::vector<std::byte> one_copy(TransferRequest& request, std::int64_t bytes) {
+  const Storage& storage = request.storage();
+  if (!storage.layout.is_replicated()) return std::move(request.buffer);
+  std::vector<std::byte> buffer(static_cast<std::size_t>(bytes));
+  std::vector<const TransferRequest::Place*> first(request.chunks().size());
+  for (const auto& place : request.places()) {
+    const Chunk& chunk = request.chunks()[place.chunk];
+    const std::byte* mine = request.buffer.data() + place.in_buffer;
+    const auto n = static_cast<std::size_t>(chunk.bytes());
+    if (auto*& one = first[place.chunk]; one == nullptr) {
+      one = &place;
+      std::memcpy(buffer.data() + chunk.in_buffer, mine, n);
+    } else if (std::memcmp(buffer.data() + chunk.in_buffer, mine, n) != 0) {
+      fail_copies(storage, *one, place, buffer.data() + chunk.in_buffer, mine, chunk.bytes());
+    }
+  }
+  request.buffer = {};
+  return buffer;
+}
+
+}  // namespace
+
+NdArray Engine::read(TensorState& tensor, const Region& region) {
+  const Chunks chunks = chunks_of(tensor.layout(), region);
+  NdArray array(tensor.storage()->dtype, region.shape);
+  if (!options_.data) array = read_image(tensor, region, chunks);
+  const auto request =
+      submit<TransferRequest>(tensor.stream(), device::Direction::read, tensor.storage(), joined(chunks));
+  if (options_.data) request->buffer.resize(static_cast<std::size_t>(request->moved().count()));
+  wait(*request);
+  if (!options_.data) return array;
+  replay();
+  gather(chunks, one_copy(*request, chunks.bytes), array.bytes());
+  return array;
+}
+
+NdArray Engine::read_image(TensorState& tensor, const Region& region, const Chunks& chunks) {
+  NdArray array(tensor.storage()->dtype, region.shape);
+  std::vector<std::byte> buffer(static_cast<std::size_t>(chunks.bytes));
+  if (!tensor.image || !tensor.image->read(chunks.list, buffer))
+    fail_no_data(*tensor.storage(), "the host reads it");
+  gather(chunks, buffer, array.bytes());
+  return array;
+}
+
+double Engine::read_scalar(PeCoord pe, std::uint64_t address, DType dtype) {
+  const auto size = static_cast<std::uint64_t>(itemsize(dtype));
+  auto found = tensors_.upper_bound(address);
+  TensorState* tensor = found == tensors_.begin() ? nullptr : std::prev(found)->second;
+  const std::uint64_t offset = tensor == nullptr ? 0 : address - tensor->storage()->base.raw();
+  if (tensor == nullptr || tensor->storage()->sip != pe.sip ||
+      offset + size > static_cast<std::uint64_t>(tensor->layout().bytes()))
+    throw InputError({"tensor.scalar", to_string(pe),
+                      fmt::format("no tensor of its SIP is at {:#x}", address),
+                      "read from a tensor argument"});
+  std::byte bytes[8];
+  fetch_scalar(*tensor, pe, static_cast<std::int64_t>(offset), {bytes, size});
+  return number_at(dtype, bytes);
+}
+
+/// What the host wrote last, if no launch has written since; else what the launch has written, once it is complete.
+/// (Of a large tensor the host keeps nothing: there everything before is waited for.)
+void Engine::fetch_scalar(TensorState& tensor, PeCoord pe, std::int64_t offset, std::span<std::byte> out) {
+  if (tensor.image && tensor.image->read(offset, out)) return;
+  const Storage& storage = *tensor.storage();
+  if (!options_.data) fail_no_data(storage, "a kernel reads a scalar of it");
+  if (const auto writer = tensor.image ? tensor.image->last_writer() : nullptr)
+    wait(*writer);
+  else if (!tensor.image)
+    wait(*tensor.stream().last());
+  std::vector<address::PhysPiece> pieces;
+  storage.segment(pe)->append_pieces(Bytes(offset), Bytes(static_cast<std::int64_t>(out.size())), pieces);
+  const data::MemoryStore& store = replay().store();
+  for (const auto& piece : pieces) {
+    const auto n = static_cast<std::size_t>(piece.size.count());
+    store.read(piece.begin, out.first(n));
+    out = out.subspan(n);
+  }
+}
+
+}  // namespace kernbench::runtime

@@ -1,0 +1,157 @@
+#include "runtime/requests.hpp"
+
+#include <algorithm>
+
+namespace kernbench::runtime {
+
+using device::Cause;
+using device::Direction;
+using device::OpKind;
+using device::OpRecord;
+using device::OpRef;
+
+namespace {
+
+std::uint32_t host_origin(device::Processors& processors, int sip, std::uint32_t number) {
+  return processors.add_origin({nullptr, {sip, -1, -1}, number});
+}
+
+/// The record of a request that ends now.
+OpRef write_record(device::Processors& processors, const Cause& before, OpRecord record) {
+  const OpRef self = processors.writer().next(0);
+  record.end = processors.device().host_partition().now();
+  processors.writer().write(self, before, record);
+  return self;
+}
+
+}  // namespace
+
+MapRequest::MapRequest(device::Processors& processors, std::uint32_t number,
+                       std::shared_ptr<const Storage> storage)
+    : Request(Phase::map, storage->name),
+      processors_(processors),
+      origin_(host_origin(processors, storage->sip, number)),
+      storage_(std::move(storage)) {}
+
+void MapRequest::leave(const Cause& before) {
+  device::Device& device = processors_.device();
+  at_work_.emplace(device, storage_->sip, device.machine().cubes(), device.machine().pes());
+  at_work_->segment_for = [this](PeCoord pe) { return storage_->segment(pe); };
+  at_work_->on_complete = [this, before] {
+    complete(write_record(processors_, before,
+                          {.start = at_work_->submitted(), .origin = origin_, .kind = OpKind::host_map}));
+  };
+  at_work_->submit();
+}
+
+UnmapRequest::UnmapRequest(device::Processors& processors, std::uint32_t number,
+                           std::shared_ptr<const Storage> storage, StorageSpace& space)
+    : Request(Phase::unmap, storage->name),
+      processors_(processors),
+      origin_(host_origin(processors, storage->sip, number)),
+      storage_(std::move(storage)),
+      space_(space) {}
+
+void UnmapRequest::leave(const Cause& before) {
+  device::Device& device = processors_.device();
+  at_work_.emplace(device, storage_->sip, device.machine().cubes(), device.machine().pes(), storage_->base,
+                   storage_->size());
+  at_work_->on_complete = [this, before] {
+    space_.free(*storage_);
+    complete(write_record(processors_, before,
+                          {.start = at_work_->submitted(), .origin = origin_, .kind = OpKind::host_map}));
+  };
+  at_work_->submit();
+}
+
+class TransferRequest::AtWork final : public device::HostTransfer {
+ public:
+  AtWork(device::Device& device, Direction direction, TransferRequest& request)
+      : HostTransfer(device, direction), request_(request) {}
+
+ private:
+  void on_completed() override { request_.completed(); }
+  TransferRequest& request_;
+};
+
+TransferRequest::TransferRequest(device::Processors& processors, std::uint32_t number, Direction direction,
+                                 std::shared_ptr<const Storage> storage, std::vector<Chunk> chunks)
+    : Request(direction == Direction::read ? Phase::read : Phase::write, storage->name),
+      processors_(processors),
+      direction_(direction),
+      origin_(host_origin(processors, storage->sip, number)),
+      storage_(std::move(storage)),
+      chunks_(std::move(chunks)) {
+  const auto& holders = storage_->layout.holders();
+  const auto before = [](const Chunk& c, std::uint32_t block) { return c.block < block; };
+  for (std::uint32_t h = 0; h < holders.size(); ++h) {
+    const std::uint32_t block = holders[h].block;
+    for (auto c = std::lower_bound(chunks_.begin(), chunks_.end(), block, before);
+         c != chunks_.end() && c->block == block; ++c) {
+      places_.push_back({static_cast<std::uint32_t>(c - chunks_.begin()), h, moved_});
+      moved_ += c->bytes();
+    }
+  }
+}
+
+TransferRequest::~TransferRequest() = default;
+void TransferRequest::let_go() { at_work_.reset(); }
+
+address::PhysAddr TransferRequest::address(const Place& place) const {
+  const Chunk& chunk = chunks_[place.chunk];
+  return storage_->copies[place.holder] + Bytes(chunk.offset - storage_->layout.blocks()[chunk.block].offset);
+}
+
+void TransferRequest::leave(const Cause& before) {
+  before_ = before;
+  at_work_ = std::make_unique<AtWork>(processors_.device(), direction_, *this);
+  for (const Place& place : places_) {
+    const Chunk& chunk = chunks_[place.chunk];
+    at_work_->add_rows(address(place), chunk.row_bytes, chunk.rows, chunk.stride);
+  }
+  at_work_->submit();
+}
+
+/// Phases are those of the part that was done last. One too long for its field is cut; the rest then counts for the
+/// last phase, which is of the same resource.
+void TransferRequest::completed() {
+  const auto phase = [](Time length) {
+    return static_cast<std::uint32_t>(std::min<std::int64_t>(length.ps(), UINT32_MAX));
+  };
+  const bool read = direction_ == Direction::read;
+  OpRecord record{.start = at_work_->submitted(),
+                  .amount = static_cast<std::uint64_t>(moved_),
+                  .origin = origin_,
+                  .kind = read ? OpKind::host_read : OpKind::host_write};
+  record.phase_ps = {phase(at_work_->at_memory() - at_work_->submitted()),
+                     phase(at_work_->through_memory() - at_work_->at_memory()), 0};
+  complete(write_record(processors_, before_, record));
+}
+
+LaunchRequest::LaunchRequest(device::Processors& processors, std::uint32_t number, int sip, std::string name,
+                             Programs programs)
+    : Request(Phase::launch, std::move(name)), processors_(processors), programs_(std::move(programs)) {
+  at_work_ = std::make_unique<device::KernelLaunch>(processors, number, sip, programs_);
+}
+
+void LaunchRequest::leave(const Cause& before) {
+  at_work_->before = before;
+  at_work_->on_complete = [this](device::KernelLaunch& launch) {
+    pe_exec_ = launch.pe_exec();
+    late_starts_ = launch.late_starts();
+    complete(launch.completion());
+  };
+  processors_.device().control().submit(*at_work_);
+}
+
+void LaunchRequest::let_go() { at_work_.reset(); }
+
+Trace LaunchRequest::trace() const {
+  Trace trace = Request::trace();
+  trace.pe_exec = pe_exec_;
+  trace.network = trace.total - pe_exec_;
+  trace.late_starts = late_starts_;
+  return trace;
+}
+
+}  // namespace kernbench::runtime

@@ -1,0 +1,114 @@
+// The kinds of requests.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "device/request.hpp"
+#include "runtime/region.hpp"
+#include "runtime/storage.hpp"
+#include "runtime/stream.hpp"
+
+namespace kernbench::runtime {
+
+/// Tells the MMUs of a SIP about a tensor.
+class MapRequest final : public Request {
+ public:
+  MapRequest(device::Processors& processors, std::uint32_t number, std::shared_ptr<const Storage> storage);
+  const std::shared_ptr<const Storage>& storage() const { return storage_; }
+
+ private:
+  void leave(const device::Cause& before) override;
+  void let_go() override { at_work_.reset(); }
+
+  device::Processors& processors_;
+  const std::uint32_t origin_;
+  std::shared_ptr<const Storage> storage_;
+  std::optional<device::MapRequest> at_work_;
+};
+
+/// Makes them forget it; then its memory is free.
+class UnmapRequest final : public Request {
+ public:
+  UnmapRequest(device::Processors& processors, std::uint32_t number, std::shared_ptr<const Storage> storage,
+               StorageSpace& space);
+  const Storage& storage() const { return *storage_; }
+
+ private:
+  void leave(const device::Cause& before) override;
+  void let_go() override { at_work_.reset(); }
+
+  device::Processors& processors_;
+  const std::uint32_t origin_;
+  std::shared_ptr<const Storage> storage_;
+  StorageSpace& space_;
+  std::optional<device::UnmapRequest> at_work_;
+};
+
+/// Fills a buffer, as long as a region, in the order of the storage.
+using Content = std::function<void(std::span<std::byte>)>;
+
+/// A write to, or a read from, a region of a tensor: all copies of it.
+class TransferRequest final : public Request {
+ public:
+  TransferRequest(device::Processors& processors, std::uint32_t number, device::Direction direction,
+                  std::shared_ptr<const Storage> storage, std::vector<Chunk> chunks);
+
+  const Storage& storage() const { return *storage_; }
+  /// One transfer for each run of bytes of each copy.
+  struct Place {
+    std::uint32_t chunk;
+    std::uint32_t holder;
+    std::int64_t in_buffer;  // of a read, where all copies have a place of their own
+  };
+  const std::vector<Chunk>& chunks() const { return chunks_; }
+  const std::vector<Place>& places() const { return places_; }
+  address::PhysAddr address(const Place& place) const;
+  Bytes moved() const { return Bytes(moved_); }  // over all copies
+
+  /// Of a write: what is written; null if nobody wants to know.
+  Content content;
+  /// Of a read: where it goes; empty if nobody wants to know.
+  std::vector<std::byte> buffer;
+
+ private:
+  class AtWork;
+  void leave(const device::Cause& before) override;
+  void let_go() override;
+  void completed();
+
+  device::Processors& processors_;
+  const device::Direction direction_;
+  const std::uint32_t origin_;
+  std::shared_ptr<const Storage> storage_;
+  std::vector<Chunk> chunks_;
+  std::vector<Place> places_;
+  std::int64_t moved_ = 0;
+  device::Cause before_;
+  std::unique_ptr<AtWork> at_work_;
+
+ public:
+  ~TransferRequest() override;
+};
+
+using Programs = std::vector<std::shared_ptr<const isa::Program>>;
+
+class LaunchRequest final : public Request {
+ public:
+  LaunchRequest(device::Processors& processors, std::uint32_t number, int sip, std::string name,
+                Programs programs);
+  const Programs& programs() const { return programs_; }
+  Trace trace() const override;
+
+ private:
+  void leave(const device::Cause& before) override;
+  void let_go() override;
+
+  device::Processors& processors_;
+  Programs programs_;
+  std::unique_ptr<device::KernelLaunch> at_work_;
+  Time pe_exec_;
+  int late_starts_ = 0;
+};
+
+}  // namespace kernbench::runtime

@@ -1,0 +1,172 @@
+#include "runtime/run_data.hpp"
+
+#include "device/pe_spec.hpp"
+#include "kernbench/error.hpp"
+
+namespace kernbench::runtime {
+
+using device::OpKind;
+
+namespace {
+
+data::TileShape gemm_tile(const RunBooks& books) {
+  const auto spec = device::PeSpec::of(books.processors.device().machine());
+  return {.m = spec.tile_m, .n = spec.tile_n, .k = spec.tile_k};
+}
+
+void add_names(data::NamedRanges& names, const Storage& storage) {
+  const auto& holders = storage.layout.holders();
+  for (std::size_t h = 0; h < holders.size(); ++h)
+    names.add(storage.copies[h], Bytes(storage.layout.blocks()[holders[h].block].bytes), storage.name);
+}
+
+}  // namespace
+
+// ── facts ──
+
+void MapHistory::add(const std::shared_ptr<const Storage>& storage) {
+  auto at = tensors_.lower_bound(storage->base);
+  if (at != tensors_.begin() && std::prev(at)->second->base + std::prev(at)->second->size() > storage->base)
+    --at;
+  while (at != tensors_.end() && at->first < storage->base + storage->size()) at = tensors_.erase(at);
+  tensors_.emplace(storage->base, storage);
+  last_ = nullptr;
+}
+
+const Storage& MapHistory::at(address::VirtAddr address, std::uint32_t request) {
+  for (; next_ < request; ++next_)
+    if (requests_[next_]->phase() == Phase::map)
+      add(static_cast<const MapRequest&>(*requests_[next_]).storage());
+  if (last_ != nullptr && last_->base <= address && address < last_->base + last_->size()) return *last_;
+  auto found = tensors_.upper_bound(address);
+  KB_ASSERT(found != tensors_.begin(), "a record of request {} at {}, which was never mapped", request,
+            to_string(address));
+  last_ = (--found)->second.get();
+  return *last_;
+}
+
+void Facts::translate(std::uint32_t index, address::VirtAddr begin, Bytes size,
+                      std::vector<address::PhysPiece>& out) {
+  const device::Origin& from = origin(index);
+  const Storage& storage = maps_.at(begin, from.launch);
+  out.clear();
+  storage.segment(from.pe)->append_pieces(begin - storage.base, size, out);
+}
+
+data::Message Facts::message(const device::OpRecord& record) {
+  KB_ASSERT(false, "a {} record of request '{}', which was launched without queues", to_string(record.kind),
+            request_of(record).name());
+  return {};
+}
+
+data::Ring Facts::ring(std::uint64_t ring) {
+  KB_ASSERT(false, "ring {:#x} of a run without queues", ring);
+  return {};
+}
+
+data::HostTransfer Facts::host_transfer(const device::OpRecord& record) {
+  const auto& request = static_cast<const TransferRequest&>(request_of(record));
+  const bool read = request.phase() == Phase::read;
+  data::HostTransfer transfer;
+  for (const auto& place : request.places()) {
+    const Chunk& c = request.chunks()[place.chunk];
+    const address::PhysAddr at = request.address(place);
+    for (std::int64_t row = 0; row < c.rows; ++row) {
+      transfer.pieces.push_back({at + Bytes(row * c.stride), Bytes(c.row_bytes)});
+      transfer.offsets.push_back((read ? place.in_buffer : c.in_buffer) + row * c.row_bytes);
+    }
+  }
+  return transfer;
+}
+
+data::RequestOrder Facts::request_order(std::uint32_t request) {
+  const Request& r = *books_.requests[request];
+  return {static_cast<std::uint32_t>(r.stream().number()), r.after()};
+}
+
+// ── replay ──
+
+/// Makes what writes write when it is wanted, and keeps it until it has been written.
+class RunReplay::ReplayFacts final : public Facts {
+ public:
+  using Facts::Facts;
+
+  data::HostTransfer host_transfer(const device::OpRecord& record) override {
+    data::HostTransfer transfer = Facts::host_transfer(record);
+    auto& request = static_cast<TransferRequest&>(request_of(record));
+    if (request.phase() == Phase::read) {
+      transfer.bytes = request.buffer;
+      return transfer;
+    }
+    std::size_t bytes = 0;
+    for (const Chunk& c : request.chunks()) bytes += static_cast<std::size_t>(c.bytes());
+    auto& buffer = made_.emplace_back(new std::byte[bytes]);
+    transfer.bytes = {buffer.get(), bytes};
+    request.content(transfer.bytes);
+    request.content = nullptr;
+    made_bytes_ += bytes;
+    return transfer;
+  }
+
+  std::size_t made_bytes() const { return made_bytes_; }
+  void written() { made_.clear(), made_bytes_ = 0; }
+
+ private:
+  std::vector<std::unique_ptr<std::byte[]>> made_;
+  std::size_t made_bytes_ = 0;
+};
+
+RunReplay::RunReplay(const RunBooks& books, int threads)
+    : books_(books),
+      facts_(std::make_unique<ReplayFacts>(books)),
+      executor_(store_, *facts_, {.threads = threads, .gemm_tile = gemm_tile(books)}) {}
+
+RunReplay::~RunReplay() = default;
+
+void RunReplay::advance(Time now) {
+  trace::in_total_order(books_.log.records(), next_, now,
+                        [&](trace::OpId, const device::OpRecord& record) { take(record); });
+  executor_.finish();
+  facts_->written();
+}
+
+void RunReplay::take(const device::OpRecord& record) {
+  constexpr std::size_t kMostMade = std::size_t{256} << 20;  // bytes waiting to be written
+  if (record.kind != OpKind::host_map) {
+    executor_.append(record);
+    if (facts_->made_bytes() > kMostMade) executor_.finish(), facts_->written();
+    return;
+  }
+  const Request& request = facts_->request_of(record);
+  if (request.phase() == Phase::map)
+    add_names(store_.names(), *static_cast<const MapRequest&>(request).storage());
+  if (request.phase() == Phase::unmap) unmapped(static_cast<const UnmapRequest&>(request).storage());
+}
+
+/// Whoever gets the memory next must not find the old values.
+void RunReplay::unmapped(const Storage& storage) {
+  executor_.finish();
+  facts_->written();
+  const auto& holders = storage.layout.holders();
+  for (std::size_t h = 0; h < holders.size(); ++h)
+    store_.forget(storage.copies[h], Bytes(storage.layout.blocks()[holders[h].block].bytes));
+}
+
+// ── hazards ──
+
+RunHazards::RunHazards(const RunBooks& books)
+    : books_(books), facts_(books), detector_(facts_, {.gemm_tile = gemm_tile(books), .names = &names_}) {}
+
+const std::vector<data::Hazard>& RunHazards::advance(Time now, bool at_end) {
+  trace::in_total_order(books_.log.records(), next_, now, [&](trace::OpId, const device::OpRecord& record) {
+    if (record.kind == OpKind::host_map)
+      if (const Request& request = facts_.request_of(record); request.phase() == Phase::map)
+        add_names(names_, *static_cast<const MapRequest&>(request).storage());
+    detector_.append(record);
+  });
+  if (!at_end || ended_) return detector_.hazards();
+  ended_ = true;
+  return detector_.finish();
+}
+
+}  // namespace kernbench::runtime

@@ -1,0 +1,61 @@
+// The place of a tensor in the machine: virtual base, physical copies, what each PE's MMU is told.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "address/memory_pools.hpp"
+#include "address/mmu_map.hpp"
+#include "address/virtual_allocator.hpp"
+#include "kernbench/dtype.hpp"
+#include "kernbench/machine.hpp"
+#include "runtime/layout.hpp"
+
+namespace kernbench::runtime {
+
+struct Storage {
+  std::string name;
+  DType dtype;
+  DPPolicy policy;
+  int sip;
+  Layout layout;
+  address::VirtAddr base;
+  std::vector<address::PhysAddr> copies;  // by holder
+  /// What each PE of the SIP sees, cube-major; PEs that see the same share it.
+  std::vector<std::shared_ptr<const address::MapSegment>> segments;
+  std::vector<int> holder_of;  // by PE, cube-major; −1: it holds nothing
+  int pes_per_cube;
+
+  const std::shared_ptr<const address::MapSegment>& segment(PeCoord pe) const { return segments[index(pe)]; }
+  int holder(PeCoord pe) const { return holder_of[index(pe)]; }
+  PeCoord at(const Holder& holder) const { return {sip, holder.cube, holder.pe}; }
+  Bytes size() const { return Bytes(layout.bytes()); }
+
+ private:
+  std::size_t index(PeCoord pe) const { return static_cast<std::size_t>(pe.cube * pes_per_cube + pe.pe); }
+};
+
+/// Hands out tensors' places.
+class StorageSpace {
+ public:
+  explicit StorageSpace(const topology::Machine& machine);
+
+  /// Throws AllocationError when there is no room, and has then taken nothing.
+  std::shared_ptr<const Storage> allocate(const Shape& shape, DType dtype, const DPPolicy& policy, int sip,
+                                          std::string name);
+  /// Gives back its memory and addresses. Nobody may use them any more.
+  void free(const Storage& storage);
+
+  address::MemoryPools& pools() { return pools_; }
+
+ private:
+  void place_copies(Storage& storage);
+  void build_segments(Storage& storage) const;
+
+  int cubes_, pes_;
+  address::MemoryPools pools_;
+  address::VirtualAllocator virtual_;
+};
+
+}  // namespace kernbench::runtime

@@ -1,0 +1,105 @@
+// Streams, and the requests in them.
+//
+// A request is put in a stream by a call of the host program, leaves the host when the one before it has completed
+// there, and is complete when its answer is back. All of this happens in the host's partition.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "device/launch.hpp"
+#include "kernbench/torch.hpp"
+
+namespace kernbench::runtime {
+
+class Stream;
+
+/// A thread of control of the host: the host program, or under spawn one for each rank.
+struct HostThread {
+  int device = 0;                   // the current one
+  device::Cause waited;             // the request it waited for last
+  std::vector<std::uint32_t> seen;  // per stream: 1 + the last request it has waited for
+};
+
+class Request : public std::enable_shared_from_this<Request> {
+ public:
+  Request(Phase phase, std::string name) : phase_(phase), name_(std::move(name)) {}
+  virtual ~Request() = default;
+  Request(const Request&) = delete;
+  Request& operator=(const Request&) = delete;
+
+  Phase phase() const { return phase_; }
+  const std::string& name() const { return name_; }
+  std::uint32_t number() const { return number_; }  // in order of submission, over all streams
+  Stream& stream() const { return *stream_; }
+  bool done() const { return completed_ != Time::never(); }
+  Time completed() const { return completed_; }
+  /// The record of its completion.
+  device::OpRef record() const { return record_; }
+  /// Requests of other streams that the host had waited for when it submitted this one, as far as no earlier request
+  /// of the stream knew.
+  const std::vector<std::uint32_t>& after() const { return after_; }
+  virtual Trace trace() const;
+
+  /// Whether the clock is to stand still when it completes.
+  bool stops_clock = false;
+
+ protected:
+  friend class Stream;
+  /// Goes out, at this instant, because of `before`.
+  virtual void leave(const device::Cause& before) = 0;
+  /// It is complete and nobody of the machine looks at it any more: what it needed there may go.
+  virtual void let_go() = 0;
+  void complete(device::OpRef record);
+
+ private:
+  const Phase phase_;
+  const std::string name_;
+  std::uint32_t number_ = 0;
+  Stream* stream_ = nullptr;
+  Time submitted_, left_, completed_ = Time::never();
+  device::Cause host_;  // what the host waited for before it submitted this
+  device::OpRef record_;
+  std::vector<std::uint32_t> after_;
+};
+
+/// The requests of a run by number.
+using Requests = std::vector<std::shared_ptr<Request>>;
+
+class Stream {
+ public:
+  Stream(int number, int sip, sim::Partition& host, Requests& requests)
+      : number_(number), sip_(sip), host_(host), requests_(requests) {}
+
+  int number() const { return number_; }
+  int sip() const { return sip_; }
+  sim::Partition& host() { return host_; }
+
+  /// The number the next request of the run will have.
+  std::uint32_t next_number() const { return static_cast<std::uint32_t>(requests_.size()); }
+  void submit(std::shared_ptr<Request> request, HostThread& by);
+  /// The last one that was submitted; null if there was none.
+  Request* last() const { return last_; }
+  /// Not complete, oldest first.
+  const std::deque<Request*>& open() const { return open_; }
+  /// Frees what completed requests needed. Not from within an event.
+  void let_go();
+
+ private:
+  friend class Request;
+  void send_first();
+  void first_completed();
+
+  const int number_, sip_;
+  sim::Partition& host_;
+  Requests& requests_;
+  std::deque<Request*> open_;
+  std::vector<Request*> completed_;  // since the last `let_go`
+  Request* last_ = nullptr;
+  device::Cause last_completion_;
+  std::vector<std::uint32_t> seen_;  // per stream, as HostThread's
+};
+
+}  // namespace kernbench::runtime

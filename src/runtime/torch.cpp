@@ -1,0 +1,118 @@
+#include "kernbench/torch.hpp"
+
+#include <exception>
+
+#include "kernbench/error.hpp"
+#include "runtime/content.hpp"
+#include "runtime/engine.hpp"
+#include "runtime/launch.hpp"
+
+namespace kernbench::runtime {
+
+bool Handle::done() const { return request_ && request_->done(); }
+
+Trace Handle::trace() const {
+  if (!done())
+    throw InputError(
+        {"runtime.not-done", "", "the trace of a request that is not done", "wait for it first"});
+  return request_->trace();
+}
+
+Torch::Torch(const topology::Machine& machine, TorchOptions options)
+    : ahbm{nullptr},
+      accelerator{{nullptr}},
+      engine_(std::make_shared<Engine>(machine, std::move(options))),
+      exceptions_at_start_(std::uncaught_exceptions()) {
+  ahbm.engine = accelerator.ahbm.engine = engine_.get();
+}
+
+Torch::~Torch() noexcept(false) {
+  if (!engine_->finished() && std::uncaught_exceptions() == exceptions_at_start_) engine_->finish();
+}
+
+namespace {
+
+Tensor make(Engine& engine, const Shape& shape, DType dtype, const std::optional<DPPolicy>& dp,
+            std::string name) {
+  return Tensor(engine.create(shape, dtype, dp.value_or(DPPolicy::whole()), std::move(name)));
+}
+
+Tensor make(Engine& engine, const Shape& shape, DType dtype, const std::optional<DPPolicy>& dp,
+            std::string name, Engine::Fill fill) {
+  Tensor tensor = make(engine, shape, dtype, dp, std::move(name));
+  engine.write(*tensor.state(), Region::whole(tensor.state()->layout()), std::move(fill));
+  return tensor;
+}
+
+std::vector<const TensorState*> states(const std::vector<Tensor>& tensors) {
+  std::vector<const TensorState*> states;
+  for (const Tensor& tensor : tensors) states.push_back(tensor.state().get());
+  return states;
+}
+
+}  // namespace
+
+Tensor Torch::empty(const Shape& shape, DType dtype, const std::optional<DPPolicy>& dp, std::string name) {
+  return make(*engine_, shape, dtype, dp, std::move(name));
+}
+
+Tensor Torch::zeros(const Shape& shape, DType dtype, const std::optional<DPPolicy>& dp, std::string name) {
+  return full(shape, 0, dtype, dp, std::move(name));
+}
+
+Tensor Torch::full(const Shape& shape, double value, DType dtype, const std::optional<DPPolicy>& dp,
+                   std::string name) {
+  return make(*engine_, shape, dtype, dp, std::move(name), value_content(dtype, value));
+}
+
+Tensor Torch::from_numpy(NdArray array, const std::optional<DPPolicy>& dp, std::string name) {
+  const Shape shape = array.shape();
+  const DType dtype = array.dtype();
+  return make(*engine_, shape, dtype, dp, std::move(name), array_content(std::move(array)));
+}
+
+Tensor Torch::from_row_bytes(const Shape& shape, DType dtype, RowBytes fill,
+                             const std::optional<DPPolicy>& dp, std::string name) {
+  return make(*engine_, shape, dtype, dp, std::move(name), row_content(std::move(fill)));
+}
+
+Handle Torch::launch_body(const LaunchOptions& options, const std::vector<Tensor>& tensors,
+                          const std::function<void(tl::Context&)>& body) {
+  const auto arguments = states(tensors);
+  return Handle(engine_->launch(plan_launch(*engine_, options, arguments), arguments, body));
+}
+
+void Torch::wait(const Handle& handle) {
+  if (!handle.request())
+    throw InputError({"runtime.no-request", "", "a wait for no request", "wait for what launch returned"});
+  engine_->wait(*handle.request());
+}
+
+void Torch::synchronize() { engine_->synchronize(); }
+
+void Torch::Ahbm::set_device(int rank) const { engine->set_device(rank); }
+int Torch::Ahbm::current_device() const { return engine->host().device; }
+int Torch::Ahbm::device_count() const { return engine->machine().sips(); }
+
+const topology::Machine& Torch::machine() const { return engine_->machine(); }
+bool Torch::has_data() const { return engine_->options().data; }
+Time Torch::now() const { return engine_->clock().now(); }
+std::uint64_t Torch::events() const { return engine_->device().simulation().counters().events; }
+
+std::vector<Trace> Torch::traces() const {
+  std::vector<Trace> traces;
+  for (const auto& request : engine_->requests())
+    if (request->done()) traces.push_back(request->trace());
+  return traces;
+}
+
+trace::RunLog Torch::log() const { return engine_->log(); }
+
+std::vector<HazardReport> Torch::hazards() const {
+  std::vector<HazardReport> reports;
+  for (const auto& h : engine_->hazards())
+    reports.push_back({std::string(to_string(h.kind)), to_string(h), h.occurrences});
+  return reports;
+}
+
+}  // namespace kernbench::runtime
