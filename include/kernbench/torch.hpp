@@ -117,7 +117,7 @@ class Interrupted : public Error {
 class Torch {
  public:
   explicit Torch(const topology::Machine& machine, TorchOptions options = {});
-  /// Completes what was submitted, unless an exception is on its way. May throw what that throws.
+  /// Completes what was submitted, unless an exception is on its way or was thrown before. Throws what that throws.
   ~Torch() noexcept(false);
   Torch(const Torch&) = delete;
   Torch& operator=(const Torch&) = delete;

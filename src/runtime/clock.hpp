@@ -24,6 +24,8 @@ class Clock final : public Waiter {
   Clock(device::Processors& processors, const TorchOptions& options);
 
   Time now() const { return host_.now(); }
+  /// The simulated program has failed, and somebody was told.
+  bool failed() const { return failure_ != nullptr; }
   void wait(Request& request) override;
   /// To the first instant at which one of them is complete; all that happens at that instant has happened then. Throws
   /// what the simulated program throws (and again if asked again), SimulationError `runtime.deadlock` if nothing is

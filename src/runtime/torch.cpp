@@ -27,7 +27,8 @@ Torch::Torch(const topology::Machine& machine, TorchOptions options)
 }
 
 Torch::~Torch() noexcept(false) {
-  if (!engine_->finished() && std::uncaught_exceptions() == exceptions_at_start_) engine_->finish();
+  const bool over = engine_->finished() || engine_->clock().failed();
+  if (!over && std::uncaught_exceptions() == exceptions_at_start_) engine_->finish();
 }
 
 namespace {

@@ -14,7 +14,9 @@ constexpr std::size_t kChunkBytes = kChunkRecords * sizeof(OpRecord);
 }
 
 OpLog::OpLog(int partitions, OpLogOptions options)
-    : options_(std::move(options)), parts_(static_cast<std::size_t>(partitions)) {}
+    : options_(std::move(options)), parts_(static_cast<std::size_t>(partitions)) {
+  if (options_.storage == Storage::disk) ::close(open_nameless_file(options_.folder));
+}
 
 OpLog::~OpLog() {
   for (const auto& part : parts_)

@@ -28,6 +28,7 @@ struct OpLogOptions {
 
 class OpLog : public device::OpSink {
  public:
+  /// InputError (`file.unwritable`) if nothing can be kept in the folder.
   explicit OpLog(int partitions, OpLogOptions options = {});
   ~OpLog() override;
 

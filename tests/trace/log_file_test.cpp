@@ -94,6 +94,28 @@ TEST_F(LogFile, SpillsLongRunsToDiskChunkByChunk) {
     EXPECT_EQ(run.op({1, i}).amount, 3 * i);
 }
 
+TEST_F(LogFile, TheLogSoFarStaysAsItWasWhileMoreIsWritten) {
+  for (const Storage storage : {Storage::memory, Storage::disk}) {
+    OpLog log(2, {.storage = storage, .folder = folder_.string()});
+    RunMaker names;
+    names.program({0, 0, 0});
+    std::uint32_t written = 0;
+    const auto write_up_to = [&](std::uint32_t count) {
+      for (; written < count; ++written)
+        log.append(1, RunMaker::record_of({.end = written, .amount = 3 * written}, written + 1));
+    };
+    std::vector<RunLog> logs;
+    const std::vector<std::uint32_t> sizes = {5, kChunkRecords, kChunkRecords + 7, 2 * kChunkRecords};
+    for (const auto size : sizes) write_up_to(size), logs.push_back(log.so_far(names.info));
+    write_up_to(3 * kChunkRecords);
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      ASSERT_EQ(logs[i].size(), sizes[i]);
+      EXPECT_EQ(logs[i].op({1, sizes[i] - 1}).amount, 3 * (sizes[i] - 1));
+      EXPECT_EQ(logs[i].op({1, 4}).amount, 12u);
+    }
+  }
+}
+
 TEST_F(LogFile, EveryTruncationIsRefused) {
   RandomRun({.seed = 2, .sips = 1, .launches = 1, .ops_per_program = 4}).finish().save(path());
   const auto whole = read(path());
@@ -147,10 +169,7 @@ TEST_F(LogFile, AFullDiskWhileSimulatingIsAnError) {
 TEST_F(LogFile, AFolderThatDoesNotExistIsAnError) {
   const auto run = RunMaker().finish();
   EXPECT_THROW(run.save(path("none/run.oplog")), InputError);
-  RunMaker nowhere(2, {.storage = Storage::disk, .folder = path("none")});
-  nowhere.program({0, 0, 0});
-  nowhere.add({.end = 1});
-  EXPECT_THROW(nowhere.finish(), InputError);
+  EXPECT_THROW(OpLog(2, {.storage = Storage::disk, .folder = path("none")}), InputError);
 }
 
 }  // namespace

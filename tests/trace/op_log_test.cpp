@@ -27,6 +27,27 @@ TEST(OpLog, PartitionsAreMergedByEndThenPartitionThenOrderOfWriting) {
   EXPECT_THAT(order, ElementsAre("10:1.0", "10:2.0", "10:2.1", "15:0.0", "15:1.1", "20:1.2", "20:2.2"));
 }
 
+TEST(OpLog, IsWalkedInStepsUpToAnInstant) {
+  RunMaker run(3);
+  const auto a = run.program({0, 0, 0}), b = run.program({1, 0, 0});
+  for (const auto& [end, origin] : {std::pair(10, b), {10, a}, {15, a}, {20, b}, {20, a}, {30, b}})
+    run.add({.kind = OpKind::math, .end = end, .origin = origin});
+  const auto records = run.log().records();
+  std::vector<std::uint32_t> next;
+  const auto walk = [&](int limit) {
+    std::vector<std::string> order;
+    in_total_order(records, next, ps(limit), [&](OpId id, const OpRecord& r) {
+      order.push_back(fmt::format("{}:{}", r.end.ps(), id.partition));
+    });
+    return order;
+  };
+  EXPECT_THAT(walk(9), ElementsAre());
+  EXPECT_THAT(walk(15), ElementsAre("10:1", "10:2", "15:1"));
+  EXPECT_THAT(walk(15), ElementsAre());
+  EXPECT_THAT(walk(20), ElementsAre("20:1", "20:2"));
+  EXPECT_THAT(walk(99), ElementsAre("30:2"));
+}
+
 TEST(OpLog, RefusesARecordThatEndsBeforeTheOneBefore) {
   OpLog log(1);
   log.append(0, RunMaker::record_of({.end = 5}, 1));
