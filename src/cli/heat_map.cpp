@@ -78,7 +78,7 @@ class HeatMap {
     const double right = left_ + columns_.back() + cell_ + 34;
     draw_scale(right);
     const double width = std::max(right + kScaleSpace, 760.0);
-    const double bottom = top_ + rows_.back() + cell_;
+    const double bottom = top_ + std::max(rows_.back() + cell_, scale_height() + kLabel);
     draw_titles(bottom);
     return svg_.document(width, bottom + kMargin + (matrix_.remark.empty() ? 0 : 26), kStyle, title());
   }
@@ -155,11 +155,12 @@ class HeatMap {
   /// Each part by its number in its group, if there is room; each group by its name.
   void draw_labels() {
     const double size = std::min(kLabel, cell_ - 1);
+    const double column_size = std::min(size, cell_ / 1.6);  // two digits, and a gap
     const bool each = cell_ >= 9;
     for (std::size_t c = 0; c < columns_.size(); ++c) {
       const MatrixPart& part = matrix_.columns[c];
       const double x = left_ + columns_[c];
-      if (each) svg_.text({x + cell_ / 2, top_ - 8}, size, "muted", number_of(part.label));
+      if (each) svg_.text({x + cell_ / 2, top_ - 8}, column_size, "muted", number_of(part.label));
       if (c == 0 || part.group != matrix_.columns[c - 1].group)
         svg_.text({x, top_ - 28}, kLabel, "strong", fits_group(c) ? part.group : "", Svg::Anchor::start);
     }
@@ -189,9 +190,11 @@ class HeatMap {
            static_cast<double>(parts[first].group.size()) * 7.5;
   }
 
+  double scale_height() const { return std::clamp(rows_.back() + cell_, 160.0, 360.0); }
+
   void draw_scale(double x) {
     constexpr int kSteps = 64, kTicks = 5;
-    const double height = std::clamp(rows_.back() + cell_, 160.0, 360.0);
+    const double height = scale_height();
     const bool flat = !(most_ > least_);
     for (int i = 0; i < (flat ? 1 : kSteps); ++i) {
       const double step = flat ? height : height / kSteps;

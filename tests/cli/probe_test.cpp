@@ -143,6 +143,21 @@ TEST(ProbeCommand, MatrixDrawsAHeatMapOfAllPairs) {
   fs::remove(file);
 }
 
+/// The value of an attribute after some place in an SVG.
+double attribute(const std::string& svg, std::size_t from, const std::string& name) {
+  const std::string key = " " + name + "=\"";
+  return std::stod(svg.substr(svg.find(key, from) + key.size()));
+}
+
+TEST(ProbeCommand, AHeatMapOfOneRowShowsItsWholeScale) {
+  const Outcome outcome = probe({"matrix", "--from", "host", "--to", "sram", "-o", "-"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const std::size_t scale = outcome.out.rfind("<rect", outcome.out.find("class=\"frame\""));  // its last step
+  ASSERT_NE(scale, std::string::npos);
+  EXPECT_LE(attribute(outcome.out, scale, "y") + attribute(outcome.out, scale, "height"),
+            attribute(outcome.out, 0, "height"));
+}
+
 TEST(ProbeCommand, LargeMatricesTakeOnePartPerCube) {
   const json m = probe_json({"matrix"});
   EXPECT_EQ(m["from"].size(), 32u);
