@@ -74,8 +74,14 @@ struct Node {
   int sip = -1, cube = -1, pe = -1;
   int row = -1, col = -1;    // of a router; `col` of an IO chiplet's UCIe port
   int side = -1, conn = -1;  // of a UCIe connection
-  Time overhead;             // paid by every message that arrives
+  Time overhead;             // of every message that arrives: its latency, or service
   Point at;                  // in its cube, or its SIP outside the cubes
+
+  /// The control CPUs work on one message at a time: their overhead is a service that messages queue for.
+  /// Anywhere else it is a latency: every message pays it, and it occupies nobody.
+  bool serves() const { return kind == NodeKind::io_cpu || kind == NodeKind::m_cpu; }
+  Time latency() const { return serves() ? Time() : overhead; }
+  Time service() const { return serves() ? overhead : Time(); }
 };
 
 /// One direction of a connection.
@@ -120,7 +126,7 @@ class Graph {
   /// Appends the links from `from` to `to`, in order; nothing if they are the same node.
   void route(NodeId from, NodeId to, std::vector<LinkId>& out) const;
   std::vector<LinkId> route(NodeId from, NodeId to) const;
-  /// Wires and overheads along a route: when a message of no bytes arrives.
+  /// Wires and latencies along a route: when a message of no bytes arrives.
   Time latency(const std::vector<LinkId>& route) const;
 
   /// The UCIe connection between two nodes: ⌊((a.pe + b.pe) mod P) · C / P⌋, a PE of −1 counting as 0.

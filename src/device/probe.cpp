@@ -95,9 +95,8 @@ class Prober::Travel final : public FabricWatcher {
   /// Control CPUs then work on what has come, each message for its overhead.
   void arrive(NodeId at) {
     const Node node = device_.graph().node(at);
-    const bool serves = node.kind == NodeKind::io_cpu || node.kind == NodeKind::m_cpu;
     done_ = device_.fabric().partition_of(at).now();
-    end_ = done_ + (serves ? node.overhead : Time());
+    end_ = done_ + node.service();
   }
   void arrive_signal() { arrive(what_.to); }
 

@@ -36,7 +36,7 @@ std::unique_ptr<Route> RouteBook::make(topology::NodeId from, topology::NodeId t
     hop.next_partition = static_cast<std::int16_t>(graph_.partition(link.to));
     hop.crosses = hop.partition != hop.next_partition;
     hop.bandwidth = link.bandwidth;
-    hop.forward = link.wire + arrival_overhead(link.to);
+    hop.forward = link.wire + graph_.node(link.to).latency();
     hop.before = route->latency;
     route->latency += hop.forward;
     route->local &= hop.next_partition == route->partition;
@@ -52,13 +52,6 @@ std::unique_ptr<Route> RouteBook::make(topology::NodeId from, topology::NodeId t
                    : std::min(full, route->pace.full());
   }
   return route;
-}
-
-/// The control CPUs work on one message at a time: their overhead is service, not latency.
-Time RouteBook::arrival_overhead(topology::NodeId id) const {
-  const topology::Node node = graph_.node(id);
-  const bool serves = node.kind == topology::NodeKind::io_cpu || node.kind == topology::NodeKind::m_cpu;
-  return serves ? Time() : node.overhead;
 }
 
 }  // namespace kernbench::device

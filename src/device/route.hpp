@@ -105,7 +105,6 @@ class RouteBook {
 
  private:
   std::unique_ptr<Route> make(topology::NodeId from, topology::NodeId to) const;
-  Time arrival_overhead(topology::NodeId node) const;
 
   const topology::Graph& graph_;
   Bytes packet_;

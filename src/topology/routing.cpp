@@ -147,7 +147,7 @@ Time Graph::latency(const std::vector<LinkId>& route) const {
   Time sum;
   for (const LinkId id : route) {
     const Link l = link(id);
-    sum += l.wire + node(l.to).overhead;
+    sum += l.wire + node(l.to).latency();
   }
   return sum;
 }

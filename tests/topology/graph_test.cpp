@@ -18,7 +18,7 @@ Machine machine(std::vector<std::string> overrides = {}, const std::string& name
 
 Time cost(const Graph& graph, LinkId id) {
   const Link link = graph.link(id);
-  return link.wire + graph.node(link.to).overhead;
+  return link.wire + graph.node(link.to).latency();
 }
 
 /// Least latency from one node to all others over the given links, by plain relaxation: nothing shared with
@@ -201,8 +201,8 @@ TEST(Graph, RoutesInsideACubeHaveLeastLatencyAndAreEquallyLongBothWays) {
         const auto back = graph.route(b, a);
         ASSERT_EQ(graph.latency(there), best.at(b)) << graph.path(a) << " → " << graph.path(b);
         // Both ways pay the same wires, and the overheads of all nodes but their own start.
-        ASSERT_EQ(graph.latency(there) + graph.node(a).overhead,
-                  graph.latency(back) + graph.node(b).overhead);
+        ASSERT_EQ(graph.latency(there) + graph.node(a).latency(),
+                  graph.latency(back) + graph.node(b).latency());
         ASSERT_EQ(there.size(), back.size());
       }
     }
