@@ -19,6 +19,7 @@ class Ping : public ControlRequest {
   }
   std::vector<Time> arrivals, stamps;
   Time done = Time::never();
+  virtual Time work_of(PeCoord) const { return work_; }
 
  private:
   struct Finish : sim::Event {
@@ -34,7 +35,7 @@ class Ping : public ControlRequest {
     arrivals.push_back(task.arrival);
     stamps.push_back(task.stamp);
     finishes_.push_back(std::make_unique<Finish>(*this, task));
-    device_.simulation().partition(sip + 1).schedule(*finishes_.back(), work_);
+    device_.simulation().partition(sip + 1).schedule(*finishes_.back(), work_of(task.pe));
   }
   void on_completed() override { done = device_.host_partition().now(); }
   Device& device_;
@@ -103,6 +104,36 @@ TEST(ControlPath, ALateStartIsCounted) {
   EXPECT_EQ(second.late_starts(), 1);
   // It reaches the M CPU 10 ns after the first, which is served for 30: 20 ns of waiting.
   EXPECT_EQ(second.latest_start(), 20_ns);
+}
+
+// PE 0 of cube 0 ends 1 µs after the others. Its cube folds and answers after it, and so does the SIP; the
+// other cubes' answers have come long before. Each CPU works on the folded completion once.
+TEST(ControlPath, AFoldedCompletionWaitsForTheLastChildAndPaysOnce) {
+  Machine m;
+  struct OneSlow : Ping {
+    using Ping::Ping;
+    Time work_of(PeCoord pe) const override { return pe == PeCoord{0, 0, 0} ? 1_us : 0_ns; }
+  } ping(m.device, 0, 16, 8);
+  m.device.control().submit(ping);
+  m.run();
+  // There 41.117 ns (see OnePe), 1 µs, and back the same way: 41.117.
+  EXPECT_EQ(ping.total(), 41'117_ps + 1_us + 41'117_ps);
+}
+
+// 4 KiB to all PEs of a cube: 32 ns each over the PCIe and UCIe links, 8 ns each inside. The M CPU sends to all PEs at
+// once over its one link of 512 GB/s to the router: the last of eight is 7 · 8 ns later than alone.
+TEST(ControlPath, ChildrenThatShareALinkStartLate) {
+  Machine m({"launch.control_bytes=4096"});
+  Ping ping(m.device, 0, 1, 8);
+  m.device.control().submit(ping);
+  m.run();
+  const Time last = *std::max_element(ping.arrivals.begin(), ping.arrivals.end());
+  // The farthest, PE 7, alone: 41.117 + 0.150 ns (r0c2 → r5c5 is 210 ps, → r0c0 60) and 32 + 32 + 8.
+  EXPECT_EQ(ping.stamps[0], 41'267_ps + 72_ns);
+  EXPECT_GE(last, ping.stamps[0] + 7 * 8_ns - 150_ps);
+  EXPECT_LE(last, ping.stamps[0] + 7 * 8_ns);
+  EXPECT_EQ(ping.latest_start(), last - ping.stamps[0]);
+  EXPECT_GE(ping.late_starts(), 1);
 }
 
 TEST(ControlPath, WithFreeStartThereIsNoStamp) {

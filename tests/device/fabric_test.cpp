@@ -249,6 +249,18 @@ TEST(Fabric, FlowsAtEqualRatesShareALink) {
   EXPECT_NEAR(b.delivered.ns(), 8192, 0.02 * 8192);
 }
 
+// k endpoints send to the host, each at the 128 GB/s of its own wire; they meet at the switch's wire of 128
+// GB/s. Each sends its share of 1 ms: with even shares all end at 1 ms, with others some end earlier.
+TEST(Fabric, ManyFlowsThatMeetAtEqualRatesShareALinkEvenly) {
+  for (const int flows : {3, 8}) {
+    World world({fmt::format("system.sips.count={}", flows)});
+    for (int sip = 0; sip < flows; ++sip)
+      world.send(world.graph.io(sip, NodeKind::pcie_ep), world.graph.host(), Bytes(128'000'000 / flows));
+    world.simulation.run();
+    for (const auto& p : world.probes) EXPECT_NEAR(p->delivered.ns(), 1e6, 0.02 * 1e6) << flows << " flows";
+  }
+}
+
 // k messages of one PE to k slices of its cube share its port of 512 GB/s for 1 ms.
 TEST(Fabric, ManyFlowsOfOneSourceShareItsPortEvenly) {
   for (const int flows : {3, 4, 8}) {

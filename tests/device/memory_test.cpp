@@ -179,6 +179,106 @@ TEST(Hbm, GatherIsSlowerThanLinearByWhatItsAddressesImply) {
   EXPECT_EQ(time("auto"), time("linear"));  // hbm.model is plain
 }
 
+TEST(Hbm, WithRowsEveryRowOfATransferIsChargedUnlessTold) {
+  const auto served = [](std::vector<std::string> overrides) {
+    Machine m(std::move(overrides), "realistic");
+    m.issue({0, 0, 0}, Direction::read, m.device.hbm({0, 0, 0}),
+            {.offset = 0, .row_bytes = 16, .rows = 4, .stride = 1024});
+    m.run();
+    return m.device.hbm({0, 0, 0}).bytes_served();
+  };
+  EXPECT_EQ(served({}), 256_B);                           // 4 rows, a burst of 64 B each
+  EXPECT_EQ(served({"pe.pe_dma.strided=linear"}), 64_B);  // 64 B in all
+  EXPECT_EQ(served({"pe.pe_dma.strided=gather"}), 256_B);
+}
+
+TEST(Hbm, ALinearTransferBeginsWithTheBurstOfItsFirstByte) {
+  // Two rows of 128 B from offset 128 are one burst, number 0. A byte of burst 0 then waits for it: 16 ns. A
+  // byte of burst 1 does not. 256 B at 256 GB/s 1 ns, 1 B 4 ps.
+  const auto then = [](std::int64_t offset) {
+    Machine m;
+    m.issue({0, 0, 0}, Direction::read, m.device.hbm({0, 0, 0}),
+            {.offset = 128, .row_bytes = 128, .rows = 2, .stride = 4096});
+    const Transfer& t = m.read({0, 0, 0}, m.device.hbm({0, 0, 0}), offset, 1);
+    m.run();
+    EXPECT_EQ(m.device.hbm({0, 0, 0}).bytes_served(), 512_B);
+    return t.retired;
+  };
+  EXPECT_EQ(then(0), 4_ps + 16_ns + 4_ps);
+  EXPECT_EQ(then(256), 4_ps + 8_ns + 1_ns + 4_ps);  // behind the first one's data
+}
+
+TEST(Hbm, APacketLeavesWhenAllItsBurstsAreThrough) {
+  Machine m({"fabric.packet_bytes=512"});
+  m.read({0, 0, 0}, m.device.hbm({0, 0, 0}), 0, 256);
+  const Transfer& t = m.read({0, 0, 0}, m.device.hbm({0, 0, 0}), 0, 512);
+  m.run();
+  // Burst 0 is the second of its channel, 16 ns; burst 1 is through after 8. 512 B at 256 GB/s: 2 ns.
+  EXPECT_EQ(t.retired, 4_ps + 16_ns + 2_ns);
+}
+
+TEST(Hbm, AWriteIsInWhenItsLastBurstIs) {
+  Machine m;
+  for (int i = 0; i < 3; ++i) m.read({0, 0, 0}, m.device.hbm({0, 0, 0}), i * 2048, 256);
+  const Transfer& t = m.write({0, 0, 0}, m.device.hbm({0, 0, 0}), 0, 512);
+  m.run();
+  // Three reads keep channel 0 busy until 24.002 ns. Burst 0 arrives at 1.002 and is through at 32.002, burst
+  // 1 long before. The acknowledgement takes 2 ps.
+  EXPECT_EQ(t.retired, 32'004_ps);
+  EXPECT_EQ(m.device.hbm({0, 0, 0}).bytes_served(), 256_B * 5);
+}
+
+// The next cube sends at 128 GB/s what its slice delivers at 256: both answers are open at once.
+TEST(Hbm, AnswersToOneReaderLeaveInTheOrderOfItsRequests) {
+  Machine m;
+  const Transfer& first = m.read({0, 0, 0}, m.device.hbm({0, 1, 0}), 0, 4 * kKiB);
+  const Transfer& second = m.read({0, 0, 0}, m.device.hbm({0, 1, 0}), 4 * kKiB, 4 * kKiB);
+  m.run();
+  EXPECT_EQ(first.retired, 16'203_ps + 8_ns + 32_ns + 16'203_ps);
+  EXPECT_EQ(second.retired, first.retired + 32_ns);
+}
+
+// Rows mode: the read's request is there after 2 ps and opens the row; its data is on the bus 35.002 …
+// 37.002. The write (64 B, there after 0.252 ns) could follow at once, but for the turn of 8 ns: through at
+// 47.002.
+TEST(Hbm, ReadsAndWritesTurnTheBusOfRows) {
+  Machine m({"cube.hbm.model=rows", "cube.hbm.burst_bytes=64"});
+  m.read({0, 0, 0}, m.device.hbm({0, 0, 0}), 0, 64);
+  const Transfer& write = m.write({0, 0, 0}, m.device.hbm({0, 0, 0}), 0, 64);
+  m.run();
+  EXPECT_EQ(write.retired, 47'004_ps);
+}
+
+// An access that is used again for another memory, issuer, end or direction takes the new way.
+TEST(Hbm, AnAccessMayBeUsedAgainForAnythingElse) {
+  struct Once final : Access {
+    explicit Once(sim::Partition& p) : partition(p) {}
+    void on_done() override { done = partition.now(); }
+    sim::Partition& partition;
+    Time done;
+  };
+  Machine m({"pe.pe_tcm.read_bw_gbs=128"});
+  const topology::Graph& graph = m.device.graph();
+  const auto dma = [&](int pe) { return graph.pe({0, 0, pe}, topology::NodeKind::pe_dma); };
+  const topology::NodeId tcm = graph.pe({0, 0, 0}, topology::NodeKind::pe_tcm);
+  Once access(m.device.simulation().partition(1));
+  const auto time = [&](Memory& memory, topology::NodeId issuer, topology::NodeId end, Direction direction) {
+    const Time start = m.device.simulation().now();
+    access.start(memory, issuer, end, direction, {.row_bytes = 256});
+    m.run();
+    return access.done - start;
+  };
+  HbmSlice& own = m.device.hbm({0, 0, 0});
+  // A burst 8 ns; 256 B at 256 GB/s 1 ns, out of the TCM at 128 GB/s 2 ns. PE 0 to its slice 2 ps, its TCM
+  // 3 ps, PE 7 272 ps, and as much back.
+  EXPECT_EQ(time(own, dma(0), dma(0), Direction::read), 2_ps + 9_ns + 2_ps);
+  EXPECT_EQ(time(own, dma(0), tcm, Direction::read), 2_ps + 9_ns + 3_ps);
+  EXPECT_EQ(time(own, dma(0), tcm, Direction::write), 3_ps + 10_ns + 2_ps);
+  EXPECT_EQ(time(own, dma(7), tcm, Direction::write), 3_ps + 10_ns + 272_ps);
+  EXPECT_EQ(time(own, dma(7), tcm, Direction::read), 272_ps + 9_ns + 3_ps);
+  EXPECT_EQ(time(m.device.hbm({0, 0, 7}), dma(7), dma(7), Direction::read), 2_ps + 9_ns + 2_ps);
+}
+
 TEST(Hbm, ReadsAndWritesShareTheChannels) {
   Machine m;
   m.write({0, 0, 0}, m.device.hbm({0, 0, 0}), 0, 64 * kKiB);

@@ -212,6 +212,33 @@ TEST(Pe, ProgramsFollowEachOther) {
   EXPECT_EQ(k.of(OpKind::dma_read).size(), 2u);
 }
 
+// Two launches leave the host together. The second is at the PE 10 ns after the first (the IO CPU's service), at
+// 51.117 ns, but its program starts when the first one ends, at 41.117 + 51.010 ns; from there back to the host
+// 41.117.
+TEST(Pe, AProgramStartsWhenThePreviousOneEnds) {
+  Kernels k;
+  const KernelLaunch& first = k.submit({{0, 0, 0}}, copy);
+  const KernelLaunch& second = k.submit({{0, 0, 0}}, copy);
+  k.device.simulation().run();
+  const Time exec = 3_ns + 2 * kMove;
+  EXPECT_EQ(first.total(), 41'117_ps + exec + 41'117_ps);
+  EXPECT_EQ(second.total(), 41'117_ps + 2 * exec + 41'117_ps);
+  EXPECT_EQ(second.pe_exec(), exec);
+}
+
+// Without a barrier PE 1 at r0c1 starts at 41.087 ns (see ControlPath.WithFreeStartThereIsNoStamp) and PE 7 at
+// r5c5 180 ps later: r0c2 → r0c1 is 30 ps, → r5c5 210. A launch's time on the PEs is from the first start to
+// the last end.
+TEST(Pe, WithFreeStartEachPeStartsOnArrival) {
+  Kernels k({"launch.start=free"});
+  const KernelLaunch& launch = k.run({{0, 0, 1}, {0, 0, 7}}, copy);
+  const auto programs = k.of(OpKind::program);
+  EXPECT_EQ(programs[0].end, 41'087_ps);
+  EXPECT_EQ(programs[1].end, 41'267_ps);
+  EXPECT_EQ(launch.pe_exec(), 180_ps + 3_ns + 2 * kMove);
+  EXPECT_EQ(launch.network(), launch.total() - launch.pe_exec());
+}
+
 TEST(Pe, AllPesOfALaunchStartTogether) {
   Kernels k;
   std::vector<PeCoord> pes;

@@ -41,6 +41,13 @@ class Kernels {
   }
   template <class Kernel, class... Args>
   KernelLaunch& run(const std::vector<PeCoord>& pes, Kernel kernel, Args... args) {
+    KernelLaunch& launch = submit(pes, kernel, args...);
+    device.simulation().run();
+    return launch;
+  }
+  /// The same without running.
+  template <class Kernel, class... Args>
+  KernelLaunch& submit(const std::vector<PeCoord>& pes, Kernel kernel, Args... args) {
     std::vector<std::shared_ptr<const isa::Program>> programs;
     for (const PeCoord& pe : pes) {
       map(pe);
@@ -51,7 +58,6 @@ class Kernels {
     launches.push_back(std::make_unique<KernelLaunch>(processors, static_cast<std::uint32_t>(launches.size()),
                                                       pes[0].sip, programs));
     device.control().submit(*launches.back());
-    device.simulation().run();
     return *launches.back();
   }
 

@@ -25,6 +25,12 @@ TEST(Rows, TheThreeLatencies) {
   EXPECT_EQ(d->serve(kRowStride, Direction::read, 2_us), 2_us + 52_ns);  // conflict: 50 + 2
 }
 
+TEST(Rows, AccessLatencyComesOnTopAndOccupiesNobody) {
+  auto d = dram({"cube.hbm.access_ns=7"});
+  EXPECT_EQ(d->serve(0, Direction::read, 0_ns), 37_ns + 7_ns);
+  EXPECT_EQ(d->serve(8, Direction::read, 0_ns), 39_ns + 7_ns);
+}
+
 TEST(Rows, HitsFollowEachOtherOnTheBus) {
   auto d = dram();
   Time last;
@@ -43,6 +49,17 @@ TEST(Rows, TurningTheBusAroundCostsAPause) {
   auto d = dram();
   const Time read = d->serve(0, Direction::read, 0_ns);
   EXPECT_EQ(d->serve(8, Direction::write, 0_ns), read + 8_ns + 2_ns);
+}
+
+TEST(Rows, OnlyATurnOfTheBusCosts) {
+  auto d = dram();
+  EXPECT_EQ(d->serve(0, Direction::read, 0_ns), 37_ns);
+  EXPECT_EQ(d->serve(8, Direction::write, 0_ns), 47_ns);   // 8 of turning, 2 on the bus
+  EXPECT_EQ(d->serve(16, Direction::write, 0_ns), 49_ns);  // in the same direction: right behind it
+  // Bank 1 is opened for a write in the meantime and could move its data from 35 ns on, but the bus has been
+  // turned for what comes after it.
+  EXPECT_EQ(d->serve(8 * 16, Direction::write, 0_ns), 51_ns);
+  EXPECT_EQ(d->serve(24, Direction::read, 0_ns), 61_ns);  // back again
 }
 
 TEST(Rows, OtherChannelsAndBanksAreIndependent) {
@@ -73,15 +90,46 @@ TEST(Rows, RefreshCostsItsShare) {
   EXPECT_NEAR(gbs, expected, 0.02 * expected);
 }
 
-// A refresh lasts from 3900 to 4250 ns. All banks have their row open; each is asked for a hit at 3880, whose
-// data would be on the bus from 3895 on, 2 ns each: three begin before the refresh, the rest follow it.
-TEST(Rows, NoDataMovesDuringARefresh) {
-  auto d = make_dram(testing::load({}, "realistic"));
-  const auto bank = [](std::int64_t b) { return 8 * 16 * b; };  // a burst of row 0 of bank b, channel 0
-  for (int b = 0; b < 16; ++b) d->serve(bank(b), Direction::read, 1_us);
-  for (int b = 0; b < 3; ++b) EXPECT_EQ(d->serve(bank(b), Direction::read, 3880_ns), 3897_ns + b * 2_ns);
-  for (int b = 3; b < 16; ++b)
-    EXPECT_EQ(d->serve(bank(b), Direction::read, 3880_ns), 4252_ns + (b - 3) * 2_ns);
+// A refresh lasts from 3900 to 4250 ns, the next from 7800 to 8150. The machine starts refreshed.
+class RefreshedRows : public ::testing::Test {
+ protected:
+  Time read(std::int64_t burst, Time arrival) { return dram_->serve(burst, Direction::read, arrival); }
+  /// A burst of row 0 of a bank of channel 0.
+  static std::int64_t bank(std::int64_t b) { return 8 * 16 * b; }
+
+  std::unique_ptr<Dram> dram_ = make_dram(testing::load({}, "realistic"));
+};
+
+TEST_F(RefreshedRows, ARefreshClosesAllRows) {
+  EXPECT_EQ(read(0, 0_ns), 37_ns);
+  EXPECT_EQ(read(8, 3_us), 3017_ns);   // still open
+  EXPECT_EQ(read(16, 5_us), 5037_ns);  // closed by the refresh at 3.9 µs
+  EXPECT_EQ(read(24, 6_us), 6017_ns);
+}
+
+TEST_F(RefreshedRows, WhatComesDuringARefreshWaitsForItsEnd) {
+  read(0, 1_us);
+  EXPECT_EQ(read(8, 4_us), 4250_ns + 37_ns);  // and finds its row closed
+}
+
+TEST_F(RefreshedRows, ARowThatWouldBeOpenedDuringARefreshIsOpenedAfterIt) {
+  read(0, 1_us);
+  // A conflict: precharged by 3910 ns, activated at 4250, 20 to the command, 15 to the data, 2 on the bus.
+  EXPECT_EQ(read(kRowStride, 3895_ns), 4287_ns);
+  EXPECT_EQ(read(kRowStride + 8, 4300_ns), 4317_ns);  // this refresh has not closed it
+}
+
+// All banks have their row open; each is asked for a hit at 3880, whose data would be on the bus from 3895
+// on, 2 ns each: three begin before the refresh, the rest follow it.
+TEST_F(RefreshedRows, NoDataMovesDuringARefresh) {
+  for (int b = 0; b < 16; ++b) read(bank(b), 1_us);
+  for (int b = 0; b < 3; ++b) EXPECT_EQ(read(bank(b), 3880_ns), 3897_ns + b * 2_ns);
+  for (int b = 3; b < 16; ++b) EXPECT_EQ(read(bank(b), 3880_ns), 4252_ns + (b - 3) * 2_ns);
+}
+
+TEST_F(RefreshedRows, DataThatWouldMoveDuringARefreshMovesAfterIt) {
+  read(0, 1_us);
+  EXPECT_EQ(read(8, 3890_ns), 4252_ns);  // a hit: 3905 is within
 }
 
 TEST(Rows, RandomReadsReachAboutHalf) {
