@@ -104,6 +104,22 @@ TEST(ControlPath, ALateStartIsCounted) {
   EXPECT_EQ(second.late_starts(), 1);
   // It reaches the M CPU 10 ns after the first, which is served for 30: 20 ns of waiting.
   EXPECT_EQ(second.latest_start(), 20_ns);
+  m.device.control().submit(second);  // alone it is in time
+  m.run();
+  EXPECT_EQ(second.late_starts(), 0);
+  EXPECT_EQ(second.latest_start(), 0_ns);
+}
+
+// Whichever comes last in the list: cube 12's PE 7 takes 150 ps longer than cube 13's PE 0 (see
+// ARequestToAllPesOfASip).
+TEST(ControlPath, TheStampIsThatOfTheFarthestTarget) {
+  Machine m;
+  Ping ping(m.device, 0, 1, 1);
+  ping.targets = {{0, 12, 7}, {0, 13, 0}};
+  m.device.control().submit(ping);
+  m.run();
+  for (const Time stamp : ping.stamps) EXPECT_EQ(stamp, 89'636_ps);
+  EXPECT_EQ(*std::min_element(ping.arrivals.begin(), ping.arrivals.end()), 89'486_ps);
 }
 
 // PE 0 of cube 0 ends 1 µs after the others. Its cube folds and answers after it, and so does the SIP; the

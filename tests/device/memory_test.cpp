@@ -367,6 +367,30 @@ TEST(Dma, KeepsEightTransfersInFlightAndRetiresInOrder) {
   EXPECT_EQ(all[8]->retired, all[0]->retired + 8'254_ps);
 }
 
+TEST(Dma, ATransferOfSeveralPiecesRetiresWithTheLast) {
+  for (const Direction direction : {Direction::read, Direction::write}) {
+    Machine m;
+    Transfer& t = m.issue({0, 0, 0}, direction, m.device.hbm({0, 0, 0}), {.row_bytes = 256});
+    Transfer& two = *m.transfers.emplace_back(std::make_unique<Transfer>(m.device.simulation().partition(1)));
+    two.direction = direction;
+    two.end = t.end;
+    two.pieces = {{&m.device.hbm({0, 1, 0}), {.row_bytes = 4 * kKiB}},
+                  {&m.device.hbm({0, 0, 0}), {.offset = 256, .row_bytes = 256}}};
+    m.device.dma({0, 0, 0}).issue(two);
+    m.run();
+    EXPECT_EQ(t.retired, 9'004_ps);
+    // The piece in the next cube decides, though it is the first: 16.203 ns each way, a burst 8, 4 KiB at 128
+    // GB/s 32 ns. Written, it leaves behind the 256 B of `t`.
+    const Time behind = direction == Direction::read ? 0_ps : 500_ps;
+    EXPECT_EQ(two.retired, 2 * 16'203_ps + 40_ns + behind);
+    if (direction == Direction::read) continue;
+    // Packets of 256 B leave the 512 GB/s port in 0.5 ns. `t` has left at 0.5 ns. The far piece is offered at
+    // 128 GB/s, its 16th packet 30 ns later; only then the near piece has its turn.
+    EXPECT_EQ(t.left, 500_ps);
+    EXPECT_EQ(two.left, 500_ps + 30_ns + 500_ps + 500_ps);
+  }
+}
+
 TEST(Dma, OverheadComesBeforeEachRequest) {
   Machine m({"pe.pe_dma.overhead_ns=3"});
   const Transfer& a = m.read({0, 0, 0}, m.device.hbm({0, 0, 0}), 0, 64);

@@ -45,6 +45,15 @@ TEST(Rows, ConflictsInOneBankTakeARowCycleEach) {
   EXPECT_NEAR(last.ns(), 100 * 50, 0.05 * 100 * 50);
 }
 
+TEST(Rows, ABankTakesACommandPerBurst) {
+  auto d = dram();
+  d->serve(0, Direction::read, 0_ns);
+  EXPECT_EQ(d->serve(8, Direction::read, 1_us), 1017_ns);
+  // The hit's command goes out at 1000 ns, so the row is closed from 1002 on: precharged by 1017, 20 to the
+  // command, 15 to the data, 2 on the bus. The row cycle since 0 ns has long passed.
+  EXPECT_EQ(d->serve(kRowStride, Direction::read, 1_us), 1054_ns);
+}
+
 TEST(Rows, TurningTheBusAroundCostsAPause) {
   auto d = dram();
   const Time read = d->serve(0, Direction::read, 0_ns);
