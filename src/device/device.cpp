@@ -51,8 +51,7 @@ void Device::check_behaviours() const {
 
 DmaEngine& Device::dma(PeCoord pe) {
   auto& engine = dma_[index(pe)];
-  if (!engine)
-    engine = std::make_unique<DmaEngine>(fabric_, graph_.pe(pe, NodeKind::pe_dma), DmaSpec::of(machine_));
+  if (!engine) engine = std::make_unique<DmaEngine>(fabric_, graph_.pe(pe, NodeKind::pe_dma), machine_);
   return *engine;
 }
 

@@ -36,14 +36,15 @@ class Device {
   DmaEngine& dma(PeCoord pe);
   address::MmuMap& mmu(PeCoord pe);
 
+  /// Of a PE, counted over the machine.
+  std::size_t index(PeCoord pe) const {
+    return static_cast<std::size_t>((pe.sip * graph_.cubes() + pe.cube) * graph_.pes() + pe.pe);
+  }
   /// The memory behind an address and the place in it; an InputError if the machine has no such byte.
   DmaTransfer::Piece locate(address::PhysAddr address, Bytes bytes);
 
  private:
   void check_behaviours() const;
-  std::size_t index(PeCoord pe) const {
-    return static_cast<std::size_t>((pe.sip * graph_.cubes() + pe.cube) * graph_.pes() + pe.pe);
-  }
 
   const topology::Machine machine_;
   const topology::Graph graph_;

@@ -10,6 +10,12 @@ DmaSpec DmaSpec::of(const topology::Machine& machine) {
           static_cast<int>(dma.integer("outstanding"))};
 }
 
+DmaSpec DmaSpec::physical(const topology::Machine& machine) {
+  DmaSpec spec = of(machine);
+  spec.overhead = machine.at("pe.pe_dma").time("overhead_ns");
+  return spec;
+}
+
 class DmaChannel::PieceAccess final : public Access {
  public:
   explicit PieceAccess(DmaChannel& channel) : channel_(channel) {}

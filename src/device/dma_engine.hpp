@@ -1,6 +1,8 @@
-// The DMA engine of a PE: a read and a write channel, each in order, several transfers in flight.
+// The DMA engine of a PE: a read and a write channel, each in order, several transfers in flight; and the same
+// again for what queues move, so that it waits for nobody's loads and stores.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -12,6 +14,8 @@ struct DmaSpec {
   Time overhead;        // command accepted → first request on the fabric, the MMU's look-up included
   int outstanding = 8;  // transfers in flight, per channel
   static DmaSpec of(const topology::Machine& machine);
+  /// Of transfers between physical addresses: without the MMU's look-up.
+  static DmaSpec physical(const topology::Machine& machine);
 };
 
 /// A transfer between a PE's TCM and memories anywhere. Whoever issues it derives from it, fills it in, and
@@ -82,16 +86,31 @@ class DmaChannel {
 
 class DmaEngine {
  public:
-  DmaEngine(Fabric& fabric, topology::NodeId node, const DmaSpec& spec)
-      : node_(node), read_(fabric, node, spec), write_(fabric, node, spec) {}
+  DmaEngine(Fabric& fabric, topology::NodeId node, const topology::Machine& machine)
+      : node_(node),
+        send_overhead_(DmaSpec::physical(machine).overhead),
+        read_(fabric, node, DmaSpec::of(machine)),
+        write_(fabric, node, DmaSpec::of(machine)),
+        queue_read_(fabric, node, DmaSpec::physical(machine)),
+        queue_write_(fabric, node, DmaSpec::of(machine)) {}
 
   topology::NodeId node() const { return node_; }
+  /// Of loads and stores.
   DmaChannel& channel(Direction direction) { return direction == Direction::read ? read_ : write_; }
-  void issue(DmaTransfer& transfer) { channel(transfer.direction).issue(transfer); }
+  void issue(DmaTransfer& transfer) {
+    const bool read = transfer.direction == Direction::read;
+    const bool queue = transfer.channel == Channel::queue;
+    (queue ? (read ? queue_read_ : queue_write_) : (read ? read_ : write_)).issue(transfer);
+  }
+  /// Accepts a send at `at`, one after the other; returns when its data may leave.
+  Time accept_send(Time at) { return sends_free_at_ = std::max(sends_free_at_, at) + send_overhead_; }
 
  private:
   topology::NodeId node_;
+  const Time send_overhead_;
+  Time sends_free_at_;
   DmaChannel read_, write_;
+  DmaChannel queue_read_, queue_write_;  // out of slots in HBM and SRAM; to where a receive wants its tile
 };
 
 }  // namespace kernbench::device

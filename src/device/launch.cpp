@@ -6,42 +6,27 @@
 
 namespace kernbench::device {
 
-Processors::Processors(Device& device)
-    : device_(device),
-      spec_(PeSpec::of(device.machine())),
-      writer_(device.simulation().partitions()),
-      pes_(static_cast<std::size_t>(device.machine().total_pes())) {}
-
-Processors::~Processors() = default;
-
-Pe& Processors::pe(PeCoord at) {
-  const topology::Graph& graph = device_.graph();
-  auto& pe = pes_[static_cast<std::size_t>((at.sip * graph.cubes() + at.cube) * graph.pes() + at.pe)];
-  if (!pe) pe = std::make_unique<Pe>(device_, at, spec_, writer_);
-  return *pe;
-}
-
-std::uint32_t Processors::add_origin(const Origin& origin) {
-  origins_.push_back(origin);
-  return static_cast<std::uint32_t>(origins_.size() - 1);
-}
-
 KernelLaunch::KernelLaunch(Processors& processors, std::uint32_t number, int at_sip,
-                           std::vector<std::shared_ptr<const isa::Program>> programs)
-    : processors_(processors), programs_(std::move(programs)), tasks_(programs_.size()) {
+                           std::vector<std::shared_ptr<const isa::Program>> programs, const WiringPtr& wiring)
+    : processors_(processors),
+      epoch_(processors.epoch()),
+      programs_(std::move(programs)),
+      tasks_(programs_.size()) {
   sip = at_sip;
-  origin_ = processors.add_origin({nullptr, {at_sip, -1, -1}, number});
+  origin_ = processors.add_origin({nullptr, {at_sip, -1, -1}, number, nullptr});
   for (std::size_t i = 0; i < programs_.size(); ++i) {
     const isa::Program& program = *programs_[i];
     KB_ASSERT(program.pe().sip == at_sip, "a program for {} in a launch on sip{}", to_string(program.pe()),
               at_sip);
     targets.push_back(program.pe());
     tasks_[i].program = &program;
-    tasks_[i].origin = processors.add_origin({&program, program.pe(), number});
+    tasks_[i].queues = processors.queue_use(wiring, program);
+    tasks_[i].origin = processors.add_origin({&program, program.pe(), number, tasks_[i].queues});
   }
 }
 
 void KernelLaunch::at_pe(PeTask& task) {
+  if (epoch_ != processors_.epoch()) return;  // given up on its way
   const auto at = std::find(targets.begin(), targets.end(), task.pe);
   ProgramTask& program = tasks_[static_cast<std::size_t>(at - targets.begin())];
   program.submitted = submitted();

@@ -6,36 +6,17 @@
 #include <vector>
 
 #include "device/pe.hpp"
+#include "device/processors.hpp"
 
 namespace kernbench::device {
-
-/// The PEs of a device and the run's books: which program every record came from.
-class Processors {
- public:
-  explicit Processors(Device& device);
-  ~Processors();
-
-  Pe& pe(PeCoord at);
-  OpWriter& writer() { return writer_; }
-  Device& device() { return device_; }
-
-  /// Enters where records come from; returns the number records carry.
-  std::uint32_t add_origin(const Origin& origin);
-  const std::vector<Origin>& origins() const { return origins_; }
-
- private:
-  Device& device_;
-  const PeSpec spec_;
-  OpWriter writer_;
-  std::vector<std::unique_ptr<Pe>> pes_;  // made on first use, by their partition
-  std::vector<Origin> origins_;
-};
 
 /// One launch on PEs of one SIP.
 class KernelLaunch : public ControlRequest {
  public:
+  /// Programs that send and receive do so over `wiring`, which must be installed when they start; a
+  /// SimulationError if it does not have the directions they name.
   KernelLaunch(Processors& processors, std::uint32_t number, int sip,
-               std::vector<std::shared_ptr<const isa::Program>> programs);
+               std::vector<std::shared_ptr<const isa::Program>> programs, const WiringPtr& wiring = nullptr);
 
   /// Called at the host when the launch has completed.
   std::function<void(KernelLaunch&)> on_complete;
@@ -52,6 +33,7 @@ class KernelLaunch : public ControlRequest {
   void on_completed() override;
 
   Processors& processors_;
+  const std::uint32_t epoch_;
   std::uint32_t origin_ = 0;                                   // of the host's part
   std::vector<std::shared_ptr<const isa::Program>> programs_;  // in the order of targets
   std::vector<ProgramTask> tasks_;

@@ -55,9 +55,13 @@ void Access::data_delivered() {
   }
   at_memory_ = memory_->partition().now();
   through_memory_ = memory_->finish_write(*this);
+  if (through_memory_ == at_memory_) return commit();
   memory_->partition().schedule_at(commit_, through_memory_);
 }
 
-void Access::commit() { memory_->fabric().signal(way_back(), acknowledge_); }
+void Access::commit() {
+  on_committed();
+  memory_->fabric().signal(way_back(), acknowledge_);
+}
 
 }  // namespace kernbench::device

@@ -60,8 +60,8 @@ class Access {
   Access& operator=(const Access&) = delete;
   virtual ~Access() = default;
 
-  /// `issuer` sends the request and gets the acknowledgement; `end` is where the data comes from or goes to
-  /// (the issuer itself, or the TCM behind it). Writes leave by `lane`, if there is one. Called in the
+  /// `issuer` sends the request of a read and gets the acknowledgement of a write; `end` is where the data comes
+  /// from or goes to (the issuer itself, or the TCM behind it). Writes leave by `lane`, if there is one. Called in the
   /// issuer's partition.
   void start(Memory& memory, topology::NodeId issuer, topology::NodeId end, Direction direction,
              Extent extent, Channel channel = Channel::compute, Lane* lane = nullptr);
@@ -87,6 +87,8 @@ class Access {
   virtual void on_done() = 0;
   /// A write: the last byte has left `end`.
   virtual void on_left() {}
+  /// A write: it is in the memory. Called in the memory's partition.
+  virtual void on_committed() {}
 
  private:
   class Data final : public Message {

@@ -41,9 +41,9 @@ std::array<Resource, 4> phase_resources(OpKind kind) {
     case OpKind::tile_math:
       return {math, tcm_read, math, tcm_write};
     case OpKind::ipcq_send:
-      return {fabric, memory, none, none};
+      return {fabric, fabric, memory, none};  // until it has left, on the way, bursts
     case OpKind::ipcq_recv:
-      return {queue, fabric, none, none};
+      return {queue, fabric, none, none};  // its overhead, the way out of the slot
     case OpKind::program:
     case OpKind::host_map:
     case OpKind::host_launch:

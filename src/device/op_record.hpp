@@ -19,6 +19,8 @@ class Program;
 
 namespace kernbench::device {
 
+struct QueueUse;
+
 enum class OpKind : std::uint8_t {
   // Commands of a program, one record each.
   dma_read,
@@ -98,10 +100,13 @@ struct OpRecord {
   std::uint16_t cause_partition = 0;
   OpKind kind = OpKind::program;
   Reason reason = Reason::start;
-  /// The record's length, cut in up to four phases; see `phases`. The last one's length is what is left.
+  /// The record's length, cut in up to four phases; see `phases`. The last one's length is what is left. What
+  /// phases leave free belongs to the message of a queue; see `message_of`.
   std::array<std::uint32_t, 3> phase_ps{};
 
   OpRef cause() const { return {cause_partition, cause_serial}; }
+  /// When it has retired at its own PE: at its end, a send when its last byte has left.
+  Time retired() const { return kind == OpKind::ipcq_send ? start + Time::from_ps(phase_ps[0]) : end; }
 };
 static_assert(sizeof(OpRecord) == 64);
 
@@ -113,6 +118,7 @@ struct Origin {
   const isa::Program* program = nullptr;  // none for requests of the host
   PeCoord pe;                             // pe and cube are −1 for requests of the host
   std::uint32_t launch = 0;               // which request of the run it belongs to
+  const QueueUse* queues = nullptr;       // of a program that sends or receives
 };
 
 /// Where finished records go: the op log, or nowhere.

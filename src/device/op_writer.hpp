@@ -33,14 +33,18 @@ class OpWriter {
     return {static_cast<std::uint16_t>(partition), ++serials_[static_cast<std::size_t>(partition)].last};
   }
   /// Fills in serial and cause and hands the record to the sink.
-  void write(OpRef self, const Cause& cause, OpRecord record) {
+  void write(OpRef self, const Cause& cause, const OpRecord& record) {
+    write(self.partition, self, cause, record);
+  }
+  /// The same for a record that ends in another partition than its own.
+  void write(int partition, OpRef self, const Cause& cause, OpRecord record) {
     if (!sink_) return;
     record.serial = self.serial;
     record.cause_serial = cause.ref.serial;
     record.cause_partition = cause.ref.partition;
     record.cause_instant = cause.instant;
     record.reason = cause.reason;
-    sink_->append(self.partition, record);
+    sink_->append(partition, record);
   }
 
  private:

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "device/pe_op.hpp"
+#include "device/processors.hpp"
 #include "device/tile_stream.hpp"
 #include "kernbench/error.hpp"
 
@@ -23,23 +24,27 @@ ComputeEngine::Ports tcm_ports(Fabric& fabric, PeCoord at, const PeSpec& spec) {
 
 }  // namespace
 
-Pe::Pe(Device& device, PeCoord at, const PeSpec& spec, OpWriter& writer)
-    : device_(device),
+Pe::Pe(Processors& processors, PeCoord at)
+    : device_(processors.device()),
       at_(at),
-      spec_(spec),
-      writer_(writer),
-      partition_(device.simulation().partition(at.sip + 1)),
-      mmu_(device.mmu(at)),
-      dma_(device.dma(at)),
-      tcm_(device.graph().pe(at, NodeKind::pe_tcm)),
-      gemm_(device.fabric(), partition_, tcm_ports(device.fabric(), at, spec), *this),
-      math_(device.fabric(), partition_, tcm_ports(device.fabric(), at, spec), *this),
+      spec_(processors.spec()),
+      writer_(processors.writer()),
+      processors_(processors),
+      partition_(device_.simulation().partition(at.sip + 1)),
+      mmu_(device_.mmu(at)),
+      dma_(device_.dma(at)),
+      tcm_(device_.graph().pe(at, NodeKind::pe_tcm)),
+      gemm_(device_.fabric(), partition_, tcm_ports(device_.fabric(), at, spec_), *this),
+      math_(device_.fabric(), partition_, tcm_ports(device_.fabric(), at, spec_), *this),
       stream_(std::make_unique<TileStream>(*this)),
+      ipcq_(processors, at, *this),
       tasks_(partition_),
       progress_(partition_),
       dma_ops_(std::make_unique<Pool<DmaOp>>()),
       compute_ops_(std::make_unique<Pool<ComputeOp>>()),
-      composite_ops_(std::make_unique<Pool<CompositeOp>>()) {
+      composite_ops_(std::make_unique<Pool<CompositeOp>>()),
+      send_ops_(std::make_unique<Pool<SendOp>>()),
+      receive_ops_(std::make_unique<Pool<ReceiveOp>>()) {
   partition_.spawn(issue_programs());
 }
 
@@ -52,13 +57,16 @@ sim::Process Pe::issue_programs() {
   while (true) {
     ProgramTask& task = *co_await tasks_.get();
     if (task.earliest > partition_.now()) co_await sim::Until(task.earliest);
+    if (aborted_) co_return;
     begin(task);
     co_await sim::delay(spec_.launch_overhead);
     co_await issue(task);
     while (!all_retired()) co_await progress_.wait();
+    if (aborted_) co_return;
     task.ended = partition_.now();
     task.last_op = last_retired_.ref;
     task_ = nullptr;
+    ports_ = nullptr;
     task.on_end();
   }
 }
@@ -77,7 +85,8 @@ void Pe::begin(const ProgramTask& task) {
   writer_.write(self, task.before, record);
   program_start_ = Cause::at(self, partition_.now(), Reason::issue);
   last_retired_ = program_start_;
-  engine_free_.fill(program_start_);
+  open_ports();
+  engine_free_.assign(queues_.size(), program_start_);
 }
 
 /// Issues every command, waiting where it must; what it waited for last is the cause of what follows.
@@ -85,6 +94,10 @@ sim::Task<> Pe::issue(const ProgramTask& task) {
   Cause because = program_start_;
   for (isa::CommandIndex i = 0; i < task.program->commands().size(); ++i) {
     const isa::Command& c = task.program->command(i);
+    while (polls()) {
+      co_await progress_.wait();
+      because = Cause::at(polled_, partition_.now(), Reason::issue);
+    }
     co_await sim::delay(spec_.dispatch);
     because.reason = Reason::issue;
     if (c.kind == isa::CommandKind::wait || c.kind == isa::CommandKind::fence) {
@@ -101,12 +114,14 @@ sim::Task<> Pe::issue(const ProgramTask& task) {
       because = Cause::at(scratch_freed_.ref, partition_.now(), Reason::scratch);
     }
     scratch_free_ -= granules;
-    while (queues_[queue_for(c)].size() >= spec_.queue_depth) {
+    const Queue queue = queue_for(c);
+    while (queues_[queue].size >= spec_.queue_depth) {
       co_await progress_.wait();
       because = Cause::at(queue_freed_.ref, partition_.now(), Reason::queue);
     }
+    if (aborted_) co_return;
     because.met = partition_.now();
-    enqueue(make_op(i), because);
+    enqueue(make_op(i, queue), because);
     if (!spec_.in_order && c.kind != isa::CommandKind::load_scalar) continue;
     while (!retired_[i].done) co_await progress_.wait();
     because = Cause::at(last_retired_.ref, partition_.now(), Reason::issue);
@@ -127,29 +142,28 @@ Pe::Queue Pe::queue_for(const isa::Command& command) const {
     case isa::CommandKind::composite:
       return scheduler;
     default:
-      break;
+      return queue_of_port(command);
   }
-  const isa::SourceLine line = program().line(command);
-  throw SimulationError(
-      {"device.no-queue", fmt::format("{} at {}", to_string(at_), isa::to_string(line)),
-       fmt::format("kernel '{}' uses a queue, but no wiring is installed", program().kernel()),
-       "launch it through a collective, or install a wiring first"});
 }
 
-Pe::Op& Pe::make_op(isa::CommandIndex index) {
+Pe::Op& Pe::make_op(isa::CommandIndex index, Queue queue) {
   const auto take = [&]() -> Op& {
-    switch (queue_for(program().command(index))) {
+    switch (queue) {
       case dma_read:
       case dma_write:
         return dma_ops_->take(*this);
       case scheduler:
         return composite_ops_->take(*this);
-      default:
+      case gemm:
+      case math:
         return compute_ops_->take(*this);
+      default:
+        if (program().command(index).kind == isa::CommandKind::ipcq_send) return send_ops_->take(*this);
+        return receive_ops_->take(*this);
     }
   };
   Op& op = take();
-  op.become(index);
+  op.become(index, queue);
   return op;
 }
 
@@ -157,14 +171,18 @@ void Pe::enqueue(Op& op, const Cause& issue) {
   op.issued = issue;
   ++issued_count_;
   note_memory_use(op);
-  const Queue queue = queue_for(op.command());
-  queues_[queue].push_back(&op);
-  start_ready(queue);
+  queues_[op.in].push_back(op);
+  if (op.command().kind == isa::CommandKind::ipcq_recv) {
+    unclaimed_.push_back(static_cast<ReceiveOp*>(&op));
+    claim_messages();
+  }
+  start_ready(op.in);
 }
 
 void Pe::note_memory_use(Op& op) {
   std::array<isa::Access, 3> bytes;
   const int count = isa::accesses(program(), op.command(), bytes);
+  op.touches_memory = count > 0;
   for (int i = 0; i < count; ++i) memory_in_use_.push_back({&op, bytes[static_cast<std::size_t>(i)]});
 }
 
@@ -182,6 +200,7 @@ bool Pe::is_ready(const Op& op) const {
     const isa::CommandIndex producer = program().value(id).producer;
     if (producer != isa::kNone && !retired_[producer].done) return false;
   }
+  if (!op.touches_memory) return true;
   for (const MemoryUse& mine : memory_in_use_) {
     if (mine.op != &op) continue;
     for (const MemoryUse& other : memory_in_use_)
@@ -200,6 +219,7 @@ Cause Pe::why_now(const Op& op, Queue queue) const {
   }
   if (op.bytes_free) cause.consider(*op.bytes_free);
   cause.consider(engine_free_[queue]);
+  if (queue >= kEngines) cause.consider(why_now_in_port(op));
   return cause;
 }
 
@@ -218,10 +238,15 @@ bool Pe::engine_has_room(Queue queue) const {
   }
 }
 
+bool Pe::can_start(Op& op, Queue queue) {
+  if (queue >= kEngines) return port_can_start(op);
+  return engine_has_room(queue) && is_ready(op);
+}
+
 void Pe::start_ready(Queue queue) {
-  auto& waiting = queues_[queue];
-  while (!waiting.empty() && engine_has_room(queue) && is_ready(*waiting.front())) {
-    Op& op = *waiting.front();
+  OpQueue& waiting = queues_[queue];
+  while (waiting.first && !aborted_ && can_start(*waiting.first, queue)) {
+    Op& op = *waiting.first;
     waiting.pop_front();
     op.cause = why_now(op, queue);
     op.ref = next_serial();
@@ -233,7 +258,8 @@ void Pe::start_ready(Queue queue) {
 }
 
 void Pe::start_all() {
-  for (int queue = 0; queue < kQueues; ++queue) start_ready(static_cast<Queue>(queue));
+  for (Queue queue = 0; queue < queues_.size(); ++queue)
+    if (queues_[queue].first) start_ready(queue);
 }
 
 OpRecord Pe::record_of(const Op& op, OpKind kind) const {
@@ -258,6 +284,17 @@ void Pe::retire(Op& op) {
   retired_[op.index()] = {now, op.ref.serial, true};
   ++retired_count_;
   last_retired_ = Cause::at(op.ref, now, Reason::operand);
+  if (op.touches_memory) free_memory(op);
+  const bool by_retiring = op.in != gemm && op.in != math && op.in < kEngines;
+  if (by_retiring) engine_free_[op.in] = Cause::at(op.ref, now, Reason::engine);
+  release_scratch(op.command());
+  op.recycle();
+  start_all();
+  if (op.in == dma_read) stream_->on_channel_room(engine_free_[dma_read]);
+  progress_.notify();
+}
+
+void Pe::free_memory(const Op& op) {
   for (const MemoryUse& gone : memory_in_use_) {
     if (gone.op != &op) continue;
     for (const MemoryUse& later : memory_in_use_)
@@ -265,28 +302,21 @@ void Pe::retire(Op& op) {
         later.op->bytes_free = last_retired_;
   }
   std::erase_if(memory_in_use_, [&](const MemoryUse& use) { return use.op == &op; });
-  const Queue queue = queue_for(op.command());
-  if (queue != gemm && queue != math) engine_free_[queue] = Cause::at(op.ref, now, Reason::engine);
-  release_scratch(op.command());
-  op.recycle();
-  start_all();
-  if (queue == dma_read) stream_->on_channel_room(engine_free_[queue]);
-  progress_.notify();
 }
 
 void Pe::release_scratch(const isa::Command& command) {
   for (const isa::ValueId id : program().reads(command)) {
     const isa::ValueId base = program().base(id);
     if (program().value(base).producer != isa::kNone && readers_left_[base] > 0 && --readers_left_[base] == 0)
-      give_back(program().value(base));
+      give_back(base);
   }
-  if (command.result != isa::kNone && program().value(command.result).readers == 0)
-    give_back(program().value(command.result));
+  if (command.result != isa::kNone && program().value(command.result).readers == 0) give_back(command.result);
 }
 
-void Pe::give_back(const isa::Value& value) {
-  scratch_free_ += value.granules;
+void Pe::give_back(isa::ValueId value) {
+  scratch_free_ += program().value(value).granules;
   scratch_freed_ = last_retired_;
+  if (!live_slots_.empty()) release_slot(value);
 }
 
 std::optional<isa::CommandIndex> Pe::waiting_for() const {

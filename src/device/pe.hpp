@@ -6,8 +6,6 @@
 // next one issues.
 #pragma once
 
-#include <array>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -17,17 +15,20 @@
 #include "device/compute_engine.hpp"
 #include "device/device.hpp"
 #include "device/op_writer.hpp"
+#include "device/pe_ipcq.hpp"
 #include "device/pe_spec.hpp"
 #include "isa/transfer.hpp"
 #include "kernbench/isa.hpp"
 
 namespace kernbench::device {
 
+class Processors;
 class TileStream;
 
 /// A program to run on a PE.
 struct ProgramTask {
   const isa::Program* program = nullptr;
+  const QueueUse* queues = nullptr;  // the directions it names, if it names any
   std::uint32_t origin = 0;
   Time submitted;  // when the host sent it
   Time earliest;   // the barrier's stamp
@@ -39,25 +40,43 @@ struct ProgramTask {
   OpRef last_op;  // the operation that retired last
 };
 
-class Pe : private RoomListener {
+class Pe : private RoomListener, private QueueUser {
  public:
-  Pe(Device& device, PeCoord at, const PeSpec& spec, OpWriter& writer);
+  Pe(Processors& processors, PeCoord at);
   ~Pe() override;
 
   PeCoord at() const { return at_; }
+  PeIpcq& ipcq() { return ipcq_; }
   /// Runs the task after those before it.
   void run(ProgramTask& task);
+  /// Starts nothing any more. What is under way ends without effect; then it may be destroyed.
+  void abort() { aborted_ = true; }
 
   /// What is blocked, for a deadlock report: the line of the oldest command that has not retired.
   std::optional<isa::CommandIndex> waiting_for() const;
 
  private:
   friend class TileStream;
-  enum Queue { dma_read, dma_write, gemm, math, scheduler, kQueues };
+  // Queues of commands: of the engines; then a pair for each direction of the program's wiring, sends and
+  // receives; then one of receives from any direction.
+  using Queue = std::size_t;
+  enum Engine : Queue { dma_read, dma_write, gemm, math, scheduler, kEngines };
   class Op;
   class DmaOp;
   class ComputeOp;
   class CompositeOp;
+  class SendOp;
+  class ReceiveOp;
+
+  /// Commands in program order.
+  struct OpQueue {
+    Op* first = nullptr;
+    Op* last = nullptr;
+    std::size_t size = 0;
+    void push_back(Op& op);
+    void insert(Op& op);  // where it belongs
+    void pop_front();
+  };
 
   struct Retired {
     Time at;
@@ -75,7 +94,7 @@ class Pe : private RoomListener {
   void begin(const ProgramTask& task);
   bool all_retired() const { return retired_count_ == issued_count_; }
   Queue queue_for(const isa::Command& command) const;
-  Op& make_op(isa::CommandIndex index);
+  Op& make_op(isa::CommandIndex index, Queue queue);
   void enqueue(Op& op, const Cause& issue);
 
   // The queues.
@@ -84,11 +103,29 @@ class Pe : private RoomListener {
   bool is_ready(const Op& op) const;
   Cause why_now(const Op& op, Queue queue) const;
   bool engine_has_room(Queue queue) const;
+  bool can_start(Op& op, Queue queue);
   void note_memory_use(Op& op);
+  void free_memory(const Op& op);
   void on_room(ComputeEngine& engine, const Work& left) override;
   void retire(Op& op);
   void release_scratch(const isa::Command& command);
-  void give_back(const isa::Value& value);
+  void give_back(isa::ValueId value);
+
+  // Sends and receives.
+  static Queue sends_of(const QueuePort& port) { return kEngines + 2 * static_cast<std::size_t>(port.index); }
+  static Queue receives_of(const QueuePort& port) { return sends_of(port) + 1; }
+  QueuePort& port_of(const isa::Command& command) const;
+  void open_ports();
+  Queue queue_of_port(const isa::Command& command) const;
+  bool port_can_start(Op& op);
+  Cause why_now_in_port(const Op& op) const;
+  bool in_use(const QueuePort& port) const { return ports_ && task_->queues->wiring == port.wiring; }
+  void on_message(QueuePort& port) override;
+  void on_credit(QueuePort& port) override;
+  void claim_messages();
+  QueuePort* oldest_unclaimed();
+  bool polls() const { return polling_ > 0; }
+  void release_slot(isa::ValueId tile);
 
   OpRecord record_of(const Op& op, OpKind kind) const;
   OpRef next_serial() { return writer_.next(partition_.id()); }
@@ -97,14 +134,16 @@ class Pe : private RoomListener {
 
   Device& device_;
   const PeCoord at_;
-  const PeSpec spec_;
+  const PeSpec& spec_;
   OpWriter& writer_;
+  Processors& processors_;
   sim::Partition& partition_;
   address::MmuMap& mmu_;
   DmaEngine& dma_;
   const topology::NodeId tcm_;
   ComputeEngine gemm_, math_;
   std::unique_ptr<TileStream> stream_;
+  PeIpcq ipcq_;
 
   sim::Fifo<ProgramTask*> tasks_;
   sim::Signal progress_;  // something retired, or left a queue
@@ -119,18 +158,33 @@ class Pe : private RoomListener {
   std::unique_ptr<Pool<DmaOp>> dma_ops_;
   std::unique_ptr<Pool<ComputeOp>> compute_ops_;
   std::unique_ptr<Pool<CompositeOp>> composite_ops_;
+  std::unique_ptr<Pool<SendOp>> send_ops_;
+  std::unique_ptr<Pool<ReceiveOp>> receive_ops_;
 
   // Of the program that runs.
   ProgramTask* task_ = nullptr;
-  std::array<std::deque<Op*>, kQueues> queues_;
+  std::vector<OpQueue> queues_;
   std::vector<Retired> retired_;             // per command
   std::vector<std::uint32_t> readers_left_;  // per value
   std::vector<MemoryUse> memory_in_use_;
-  std::array<Cause, kQueues> engine_free_;  // when the engine could take another command
+  std::vector<Cause> engine_free_;  // per queue: when the engine could take another command
   std::int64_t scratch_free_ = 0;
   Cause scratch_freed_, queue_freed_, last_retired_, program_start_;
   std::size_t issued_count_ = 0;
   std::size_t retired_count_ = 0;
+
+  // Of its queues.
+  struct LiveSlot {  // holds a tile until its last reader has retired
+    isa::ValueId tile;
+    QueuePort* port;
+    std::uint32_t number;
+  };
+  PeIpcq::Ports* ports_ = nullptr;
+  std::vector<ReceiveOp*> unclaimed_;  // in program order; the first is from any direction
+  std::vector<LiveSlot> live_slots_;
+  int polling_ = 0;  // sends that look for a credit: the CPU is busy with that
+  OpRef polled_;     // the last one that found one
+  bool aborted_ = false;
 };
 
 }  // namespace kernbench::device

@@ -11,14 +11,19 @@ class Pe::Op {
   virtual ~Op() = default;
 
   /// Makes it the given command, forgetting what it was before.
-  void become(isa::CommandIndex index) {
+  void become(isa::CommandIndex index, Queue queue) {
     index_ = index;
+    in = queue;
     bytes_free.reset();
+    touches_memory = false;
   }
 
   isa::CommandIndex index() const { return index_; }
   const isa::Command& command() const { return pe_.program().command(index_); }
 
+  Queue in = 0;        // its queue
+  Op* next = nullptr;  // there
+  bool touches_memory = false;
   Cause issued;                     // when the CPU had issued it
   std::optional<Cause> bytes_free;  // when the last earlier access to its bytes retired
   Cause cause;                      // of its start
@@ -68,6 +73,70 @@ class Pe::CompositeOp final : public Op {
   void start() override;
   void recycle() override;
 };
+
+/// Taken with tile and credit; retires when its last byte has left.
+class Pe::SendOp final : public Op, public LeavingSend {
+ public:
+  using Op::Op;
+  void start() override;
+  void recycle() override;
+
+ private:
+  void on_left() override;
+};
+
+/// Taken when its message is there. A tile in TCM is handed out in its slot; others are moved out of it.
+class Pe::ReceiveOp final : public Op, public DmaTransfer {
+ public:
+  explicit ReceiveOp(Pe& pe) : Op(pe), move_(*this) {}
+  void start() override;
+  void recycle() override;
+
+  void claim(QueuePort& port) {
+    port_ = &port;
+    number_ = port.receives.claim();
+  }
+  void unclaim() { port_ = nullptr; }
+  QueuePort* port() const { return port_; }  // null: not yet claimed
+  std::uint32_t number() const { return number_; }
+  bool from_any() const { return command().detail == isa::kNone; }
+
+ private:
+  void check_size() const;
+  void move();
+  void move_to_scratch();
+  void move_to_destination();
+  void on_retired() override;
+  void finish();
+  bool stays_in_slot() const;
+
+  QueuePort* port_ = nullptr;
+  std::uint32_t number_ = 0;
+  Time moves_from_;
+  sim::MemberEvent<&ReceiveOp::move> move_;
+};
+
+inline void Pe::OpQueue::push_back(Op& op) {
+  op.next = nullptr;
+  (last ? last->next : first) = &op;
+  last = &op;
+  ++size;
+}
+
+inline void Pe::OpQueue::pop_front() {
+  first = first->next;
+  if (!first) last = nullptr;
+  --size;
+}
+
+inline void Pe::OpQueue::insert(Op& op) {
+  if (!last || last->index() < op.index()) return push_back(op);
+  Op** at = &first;
+  while ((*at)->index() < op.index()) at = &(*at)->next;
+  op.next = *at;
+  *at = &op;
+  ++size;
+}
 
 template <class T>
 T& Pe::Pool<T>::take(Pe& pe) {

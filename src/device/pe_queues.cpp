@@ -1,0 +1,220 @@
+// How a PE sends and receives.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "device/address_map.hpp"
+#include "device/pe_op.hpp"
+#include "device/processors.hpp"
+#include "kernbench/error.hpp"
+
+namespace kernbench::device {
+
+/// A program that names directions has the queues of its wiring's ports.
+void Pe::open_ports() {
+  std::size_t directions = 0;
+  if (const QueueUse* use = task_->queues) {
+    ports_ = ipcq_.find(*use->wiring);
+    if (!ports_)
+      throw SimulationError({"device.no-queue", to_string(at_),
+                             fmt::format("kernel '{}' needs wiring '{}', which is not installed",
+                                         program().kernel(), use->wiring->name()),
+                             "install it before the launch; after an error or a deadlock, again"});
+    directions = ports_->size();
+  }
+  queues_.resize(kEngines + 2 * directions + 1);
+}
+
+QueuePort& Pe::port_of(const isa::Command& command) const {
+  return *(*ports_)[static_cast<std::size_t>(task_->queues->ends[command.detail])];
+}
+
+Pe::Queue Pe::queue_of_port(const isa::Command& command) const {
+  if (command.detail == isa::kNone) return queues_.size() - 1;  // receives from any direction
+  const QueuePort& port = port_of(command);
+  return command.kind == isa::CommandKind::ipcq_send ? sends_of(port) : receives_of(port);
+}
+
+/// A send looks for a credit when its tile is ready.
+bool Pe::port_can_start(Op& op) {
+  if (op.command().kind == isa::CommandKind::ipcq_recv) {
+    const auto& receive = static_cast<const ReceiveOp&>(op);
+    return receive.port() && receive.port()->receives.has(receive.number()) && is_ready(op);
+  }
+  if (!is_ready(op)) return false;
+  SendSide& sends = port_of(op.command()).sends;
+  const bool polled = sends.polls();
+  const bool may_go = sends.may_go();
+  if (polled != sends.polls()) ++polling_;
+  return may_go;
+}
+
+Cause Pe::why_now_in_port(const Op& op) const {
+  if (op.command().kind == isa::CommandKind::ipcq_send) return port_of(op.command()).sends.credit();
+  const auto& receive = static_cast<const ReceiveOp&>(op);
+  return receive.port()->receives.slot(receive.number()).cause;
+}
+
+void Pe::on_credit(QueuePort& port) {
+  if (in_use(port)) start_ready(sends_of(port));
+}
+
+void Pe::on_message(QueuePort& port) {
+  if (!in_use(port)) return;
+  claim_messages();
+  start_ready(receives_of(port));
+}
+
+/// Receives claim messages in program order: each the next of its direction, announced or not; one from any
+/// direction the oldest announced one, for which those behind it wait.
+void Pe::claim_messages() {
+  std::size_t claimed = 0;
+  for (; claimed < unclaimed_.size(); ++claimed) {
+    ReceiveOp& op = *unclaimed_[claimed];
+    QueuePort* port = op.from_any() ? oldest_unclaimed() : &port_of(op.command());
+    if (!port) break;
+    op.claim(*port);
+    if (!op.from_any()) continue;
+    queues_[op.in].pop_front();
+    op.in = receives_of(*port);
+    queues_[op.in].insert(op);
+  }
+  if (claimed == 0) return;
+  const bool held_back = claimed > 1 || unclaimed_.size() > 1;
+  unclaimed_.erase(unclaimed_.begin(), unclaimed_.begin() + static_cast<std::ptrdiff_t>(claimed));
+  if (held_back)
+    for (const auto& port : *ports_) start_ready(receives_of(*port));
+}
+
+/// Of several announced at one instant the first in the order of directions.
+QueuePort* Pe::oldest_unclaimed() {
+  QueuePort* oldest = nullptr;
+  for (const auto& port : *ports_) {
+    if (!port->receives.has_unclaimed()) continue;
+    if (!oldest || port->receives.oldest_unclaimed() < oldest->receives.oldest_unclaimed())
+      oldest = port.get();
+  }
+  return oldest;
+}
+
+/// The last reader of a tile has retired: its slot, if it lies in one, is free.
+void Pe::release_slot(isa::ValueId tile) {
+  const auto found =
+      std::find_if(live_slots_.begin(), live_slots_.end(), [&](const LiveSlot& s) { return s.tile == tile; });
+  if (found == live_slots_.end()) return;
+  const LiveSlot slot = *found;
+  *found = live_slots_.back();
+  live_slots_.pop_back();
+  Cause because = last_retired_;
+  because.reason = Reason::credit;
+  slot.port->receives.consume(slot.number, because);
+}
+
+void Pe::SendOp::start() {
+  QueuePort& port = pe_.port_of(command());
+  const Bytes bytes = pe_.program().bytes(command().read[0]);
+  if (bytes > port.wiring->rules().slot_size)
+    throw SimulationError(
+        {"device.slot",
+         fmt::format("{} at {}", to_string(pe_.at_), isa::to_string(pe_.program().line(command()))),
+         fmt::format("sends {} a tile of {} in slots of {}", port.plan.direction, to_string(bytes),
+                     to_string(port.wiring->rules().slot_size)),
+         "send it in pieces, or set a larger slot_size"});
+  const Time now = pe_.partition_.now();
+  if (port.sends.polls()) {
+    --pe_.polling_;
+    pe_.polled_ = ref;
+  }
+  pe_.engine_free_[in] = Cause::at(ref, now, Reason::engine);
+  const std::uint32_t number = port.sends.my_head();
+  port.sends.send({ref, cause, now, &pe_.program(), index_, pe_.task_->origin, bytes}, *this);
+  if (QueueWatcher* watcher = pe_.processors_.queue_watcher()) [[unlikely]]
+    watcher->on_send({now, pe_.at_, port.plan.direction, port.plan.peer, bytes, port.plan.send_ring, number});
+}
+
+void Pe::SendOp::on_left() { pe_.retire(*this); }
+
+void Pe::ReceiveOp::start() {
+  check_size();
+  port_->receives.receive();
+  pe_.engine_free_[in] = Cause::at(ref, taken, Reason::engine);
+  const Time overhead = pe_.ipcq_.overhead();
+  if (overhead == Time()) return move();
+  pe_.partition_.schedule(move_, overhead);
+}
+
+void Pe::ReceiveOp::check_size() const {
+  const ReceiveSide::Slot& slot = port_->receives.slot(number_);
+  const Bytes bytes = pe_.program().bytes(command().result);
+  if (bytes == slot.bytes) return;
+  const isa::Command& send = slot.sender->command(slot.command);
+  throw SimulationError(
+      {"device.message",
+       fmt::format("{} at {}", to_string(pe_.at_), isa::to_string(pe_.program().line(command()))),
+       fmt::format("receives a tile of {} from {}, but {} was sent by kernel '{}' on {} at {}",
+                   to_string(bytes), port_->plan.direction, to_string(slot.bytes), slot.sender->kernel(),
+                   to_string(slot.sender->pe()), isa::to_string(slot.sender->line(send))),
+       "send and receive the same shape and dtype"});
+}
+
+bool Pe::ReceiveOp::stays_in_slot() const {
+  return port_->wiring->in_slot() && !pe_.program().has_destination(command());
+}
+
+void Pe::ReceiveOp::move() {
+  moves_from_ = pe_.partition_.now();
+  if (stays_in_slot()) return finish();
+  port_->wiring->in_slot() ? move_to_destination() : move_to_scratch();
+}
+
+void Pe::ReceiveOp::move_to_scratch() {
+  const InstalledWiring& wiring = *port_->wiring;
+  const std::int64_t slot = number_ % static_cast<std::uint32_t>(wiring.rules().slots);
+  const address::PhysAddr address = port_->plan.receives_from + wiring.rules().slot_size * slot;
+  direction = Direction::read;
+  channel = Channel::queue;
+  end = pe_.tcm_;
+  pieces.assign(1, pe_.device_.locate(address, pe_.program().bytes(command().result)));
+  pe_.dma_.issue(*this);
+}
+
+void Pe::ReceiveOp::move_to_destination() {
+  const VirtualRows rows{command().address, pe_.program().bytes(command().result).count(), 1, 0};
+  direction = Direction::write;
+  channel = Channel::queue;
+  end = pe_.tcm_;
+  pieces.clear();
+  translate(pe_.device_, pe_.mmu_, rows, pe_.issuer_of(index_), pieces);
+  pe_.dma_.issue(*this);
+}
+
+void Pe::ReceiveOp::on_retired() {
+  const bool on_to_destination = direction == Direction::read && pe_.program().has_destination(command());
+  on_to_destination ? move_to_destination() : finish();
+}
+
+void Pe::ReceiveOp::finish() {
+  const InstalledWiring& wiring = *port_->wiring;
+  const Bytes bytes = pe_.program().bytes(command().result);
+  OpRecord record = pe_.record_of(*this, OpKind::ipcq_recv);
+  record.amount = static_cast<std::uint64_t>(bytes.count());
+  record.phase_ps = {static_cast<std::uint32_t>((moves_from_ - taken).ps()), number_,
+                     port_->plan.receive_ring};
+  pe_.writer_.write(ref, cause, record);
+  if (QueueWatcher* watcher = pe_.processors_.queue_watcher()) [[unlikely]]
+    watcher->on_receive({record.end, pe_.at_, port_->plan.direction, port_->plan.peer, bytes,
+                         port_->plan.receive_ring, number_});
+  if (stays_in_slot() && wiring.rules().credit == CreditPolicy::on_last_use)
+    pe_.live_slots_.push_back({command().result, port_, number_});
+  else
+    port_->receives.consume(number_, Cause::at(ref, record.end, Reason::credit));
+  pe_.retire(*this);
+}
+
+void Pe::SendOp::recycle() { pe_.send_ops_->idle.push_back(this); }
+void Pe::ReceiveOp::recycle() {
+  port_ = nullptr;
+  pe_.receive_ops_->idle.push_back(this);
+}
+
+}  // namespace kernbench::device

@@ -1,0 +1,199 @@
+#include "device/queue_port.hpp"
+
+#include "device/device.hpp"
+#include "device/pe_ipcq.hpp"
+#include "device/processors.hpp"
+#include "kernbench/error.hpp"
+
+namespace kernbench::device {
+
+/// A message on its way: a write into its slot whose acknowledgement goes to the peer's pe_ipcq, where it is the
+/// announcement. Each slot has one; the slot's credit is what permits to use it again.
+class SendSide::Parcel final : public Access {
+ public:
+  Parcel(SendSide& side, std::uint32_t slot)
+      : side_(side),
+        address_(side.plan_.sends_to + side.rules_.slot_size * slot),
+        place_(side.ipcq_.device().locate(address_, side.rules_.slot_size)),
+        announced_at_(side.ipcq_.device().graph().pe(side.plan_.peer, topology::NodeKind::pe_ipcq)),
+        go_(*this) {}
+
+  void send(const SendFacts& facts, std::uint32_t number, LeavingSend& op) {
+    facts_ = facts;
+    number_ = number;
+    op_ = &op;
+    PeIpcq& ipcq = side_.ipcq_;
+    const Time now = ipcq.partition().now();
+    const Time go = ipcq.dma().accept_send(now + ipcq.overhead());
+    if (go == now) return this->go();
+    ipcq.partition().schedule_at(go_, go);
+  }
+
+ private:
+  void go() {
+    place_.extent.row_bytes = facts_.bytes.count();
+    start(*place_.memory, announced_at_, side_.ipcq_.tcm(), Direction::write, place_.extent, Channel::queue,
+          &side_.lane_);
+  }
+
+  void on_left() override {
+    left_ = side_.ipcq_.partition().now();
+    op_->on_left();
+  }
+
+  /// In the partition of the receiver, which writes the record.
+  void on_committed() override {
+    const auto ps = [](Time t) { return static_cast<std::uint32_t>(t.ps()); };
+    const OpRecord record{
+        .start = facts_.taken,
+        .end = through_memory(),
+        .amount = static_cast<std::uint64_t>(facts_.bytes.count()),
+        .origin = facts_.origin,
+        .command = facts_.command,
+        .kind = OpKind::ipcq_send,
+        .phase_ps = {ps(left_ - facts_.taken), ps(at_memory() - left_), number_},
+    };
+    side_.ipcq_.processors().writer().write(side_.plan_.peer.sip + 1, facts_.ref, facts_.cause, record);
+  }
+
+  void on_done() override {
+    PeIpcq& receiver = side_.ipcq_.peer(side_.plan_.peer);
+    receiver.announce(address_, side_.plan_.send_ring, facts_, through_memory());
+  }
+
+  SendSide& side_;
+  const address::PhysAddr address_;
+  DmaTransfer::Piece place_;
+  const topology::NodeId announced_at_;
+  SendFacts facts_;
+  std::uint32_t number_ = 0;
+  LeavingSend* op_ = nullptr;
+  Time left_;
+  sim::MemberEvent<&Parcel::go> go_;
+};
+
+SendSide::SendSide(PeIpcq& ipcq, QueuePort& port)
+    : ipcq_(ipcq),
+      port_(port),
+      plan_(port.plan),
+      rules_(port.wiring->rules()),
+      freed_(static_cast<std::size_t>(rules_.slots)),
+      parcels_(static_cast<std::size_t>(rules_.slots)),
+      look_(*this) {}
+
+SendSide::~SendSide() = default;
+
+bool SendSide::may_go() {
+  if (rules_.backpressure == Backpressure::sleep) return has_credit();
+  if (polls()) return ipcq_.partition().now() >= next_look_;
+  if (!has_credit()) first_look_ = ipcq_.partition().now();
+  return has_credit();
+}
+
+Cause SendSide::credit() const {
+  Cause cause = freed_[my_head_ % slots()];
+  if (polls()) cause.met = next_look_;
+  return cause;
+}
+
+void SendSide::send(const SendFacts& facts, LeavingSend& op) {
+  KB_ASSERT(has_credit(), "{} sends {} without credit", to_string(ipcq_.at()), plan_.direction);
+  first_look_ = next_look_ = Time::never();
+  const std::uint32_t number = my_head_++;
+  parcel(number % slots()).send(facts, number, op);
+}
+
+SendSide::Parcel& SendSide::parcel(std::uint32_t slot) {
+  auto& parcel = parcels_[slot];
+  if (!parcel) parcel = std::make_unique<Parcel>(*this, slot);
+  return *parcel;
+}
+
+void SendSide::on_credit(const Cause& freed) {
+  const Time now = ipcq_.partition().now();
+  Cause& slot = freed_[peer_tail_cache_++ % slots()];
+  slot = freed;
+  slot.met = now;
+  if (!polls()) return look();
+  if (next_look_ != Time::never()) return;
+  const std::int64_t looks = ((now - first_look_).ps() + rules_.poll.ps() - 1) / rules_.poll.ps();
+  next_look_ = first_look_ + rules_.poll * looks;
+  next_look_ == now ? look() : ipcq_.partition().schedule_at(look_, next_look_);
+}
+
+void SendSide::look() { ipcq_.user().on_credit(port_); }
+
+/// The message that returns a slot. Each slot has one; that the slot has been written again says that the one
+/// before has arrived.
+class ReceiveSide::Credit final : public Message {
+ public:
+  explicit Credit(ReceiveSide& side) : side_(side), arrived_(*this) {
+    bytes = side.rules_.credit_bytes;
+    channel = Channel::credit;
+    route = side.route_;
+  }
+
+  void send(const Cause& because) {
+    because_ = because;
+    Fabric& fabric = side_.ipcq_.device().fabric();
+    bytes > 0_B ? fabric.send(*this) : fabric.signal(*route, arrived_);
+  }
+
+ private:
+  void on_delivered() override { arrive(); }
+  void arrive() {
+    PeIpcq& sender = side_.ipcq_.peer(side_.plan_.peer);
+    sender.credit(side_.plan_.receives_from, side_.plan_.receive_ring, because_);
+  }
+
+  ReceiveSide& side_;
+  Cause because_;
+  sim::MemberEvent<&Credit::arrive> arrived_;
+};
+
+ReceiveSide::ReceiveSide(PeIpcq& ipcq, const QueuePort& port)
+    : ipcq_(ipcq),
+      plan_(port.plan),
+      rules_(port.wiring->rules()),
+      slots_(static_cast<std::size_t>(rules_.slots)),
+      credits_(static_cast<std::size_t>(rules_.slots)) {}
+
+ReceiveSide::~ReceiveSide() = default;
+
+bool ReceiveSide::announce(std::uint32_t at, const SendFacts& facts, Time committed) {
+  const Time now = ipcq_.partition().now();
+  Slot& slot = slots_[at];
+  KB_ASSERT(!slot.arrived, "two messages in slot {} of {} {}", at, to_string(ipcq_.at()), plan_.direction);
+  slot.arrived = true;
+  slot.bytes = facts.bytes;
+  slot.sender = facts.program;
+  slot.command = facts.command;
+  const std::uint32_t before = peer_head_cache_;
+  while (Slot* next = &slots_[peer_head_cache_ % slots_.size()]) {
+    if (!next->arrived) break;
+    next->arrived = false;
+    next->announced = now;
+    next->cause = {facts.ref, committed, now, Reason::credit};  // of the one that came last
+    ++peer_head_cache_;
+  }
+  return peer_head_cache_ != before;
+}
+
+void ReceiveSide::consume(std::uint32_t number, const Cause& because) {
+  slots_[number % slots_.size()].consumed = true;
+  while (credits_sent_ < my_tail_ && slots_[credits_sent_ % slots_.size()].consumed) send_credit(because);
+}
+
+void ReceiveSide::send_credit(const Cause& because) {
+  const std::size_t slot = credits_sent_++ % slots_.size();
+  slots_[slot].consumed = false;
+  if (!credits_[slot]) {
+    Device& device = ipcq_.device();
+    const topology::NodeId peer = device.graph().pe(plan_.peer, topology::NodeKind::pe_ipcq);
+    if (!route_) route_ = &device.fabric().route(ipcq_.node(), peer);
+    credits_[slot] = std::make_unique<Credit>(*this);
+  }
+  credits_[slot]->send(because);
+}
+
+}  // namespace kernbench::device
