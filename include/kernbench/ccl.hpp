@@ -5,15 +5,27 @@
 // One instance runs on every PE that takes part. `Call` tells it which tensors, which operation and where it
 // stands among the others; `tl` has the queues to its neighbours. ccl_steps.hpp has the steps that collectives
 // share: cutting a tensor into tiles that fit a slot, reducing along a line, passing on round a ring.
+//
+// A registry names the algorithms there are, and what they refer to by name: neighbours, mappers, validators.
+// It is an ordinary object; add your own to it:
+//
+//   ccl::Registry registry = ccl::builtin_registry();
+//   registry.add({.name = "acme_allreduce", .description = "…", .topology = "ring_1d", .kernel = acme_allreduce});
+//
 // docs/collectives.md writes one from nothing.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "kernbench/coords.hpp"
 #include "kernbench/machine.hpp"
+#include "kernbench/neighbours.hpp"
 #include "kernbench/tl.hpp"
 
 namespace kernbench::ccl {
@@ -55,5 +67,149 @@ struct Call {
 };
 
 using Kernel = std::function<void(tl::Context&, const Call&)>;
+
+/// What the members of a collective are: SIPs, cubes of all SIPs, or, where rank = PE, single PEs.
+enum class Group { sip, cube, pe };
+std::string_view to_string(Group group);
+
+/// The PEs that take part in a collective, and who exchanges with whom.
+struct Members {
+  Group group = Group::sip;
+  std::vector<int> sips;  // that take part, in rank order
+  Arrangement machine;
+  bool regular = true;  // false: some PEs of a cube or cubes of a SIP, where others take part whole
+  /// Each lane is one PE of every member, in rank order. What one lane does is no concern of the others.
+  std::vector<std::vector<PeCoord>> lanes;
+  MeshCoord grid = {1, 1};  // of the ranks of a lane
+
+  int world_size() const { return static_cast<int>(lanes.front().size()); }
+  /// All, ordered.
+  std::vector<PeCoord> pes() const;
+  /// What the kernel on this PE is told about its place; the rest is the caller's. InputError if it takes no
+  /// part.
+  Call call(PeCoord pe) const;
+};
+
+/// Neighbours by name.
+struct Topology {
+  std::string name;
+  std::string description;
+  std::function<Links(const Members&)> links;
+};
+
+/// Picks the PEs of a member that take part.
+struct Mapper {
+  /// A cube counts among those of its member: of a cube it is 0.
+  struct Pick {
+    int cube = 0, pe = 0;
+  };
+  std::string name;
+  std::string description;
+  std::function<std::vector<Pick>(Group, const Arrangement&)> picks;
+};
+
+/// What a PE holds of a tensor.
+struct HeldShard {
+  PeCoord pe;
+  std::int64_t elements = 0;
+};
+
+/// Says whether an algorithm can work on a tensor that lies like this.
+struct Validator {
+  std::string name;
+  std::string description;
+  /// What is wrong with it; empty if nothing is.
+  std::function<std::string(std::span<const HeldShard>, const Members&)> problem;
+};
+
+/// What a collective has to move, for formulas.
+struct Work {
+  const Members& members;
+  std::int64_t elements = 0;       // that each PE holds of the input
+  std::int64_t tile_elements = 1;  // that fit into a slot
+
+  int ranks() const { return members.world_size(); }
+  std::int64_t lanes() const { return static_cast<std::int64_t>(members.lanes.size()); }
+  /// Tiles that these elements make.
+  std::int64_t tiles(std::int64_t n) const { return (n + tile_elements - 1) / tile_elements; }
+  std::int64_t tiles() const { return tiles(elements); }
+};
+
+/// A count that follows from an algorithm's definition.
+struct Formula {
+  std::string text;  // for people; ws is the number of ranks
+  std::function<std::int64_t(const Work&)> value;
+};
+
+enum class Collective {
+  all_reduce,
+  all_gather,
+  reduce_scatter,
+  broadcast,
+  reduce,
+  all_to_all,
+  send_recv,
+  barrier,
+  other
+};
+std::string_view to_string(Collective collective);
+
+struct Algorithm {
+  std::string name;
+  std::string description;  // one sentence
+  Collective collective = Collective::all_reduce;
+  std::string topology;
+  std::string mapper = "leader_only";
+  std::string validator = "any";
+  std::vector<Group> serves = {Group::sip, Group::cube, Group::pe};
+  std::optional<bool> identical_bits =
+      {};  // whether all members end with the same bits, where that is a question
+  Kernel kernel;
+  std::function<Links(const Members&)> links = {};  // of topology `none`
+  Formula messages = {};                            // in all, over all lanes
+  Formula rounds = {};                              // messages one after the other
+};
+
+class Registry {
+ public:
+  /// A name that exists already, or no name or kernel, is an InputError (`registry.…`).
+  void add(Algorithm algorithm);
+  void add(Topology topology);
+  void add(Mapper mapper);
+  void add(Validator validator);
+
+  /// By name; InputError (`ccl.unknown-…`) that lists the known ones if there is none such.
+  const Algorithm& algorithm(std::string_view name) const;
+  const Topology& topology(std::string_view name) const;
+  const Mapper& mapper(std::string_view name) const;
+  const Validator& validator(std::string_view name) const;
+
+  const std::vector<Algorithm>& algorithms() const { return algorithms_; }
+  const std::vector<Topology>& topologies() const { return topologies_; }
+  const std::vector<Mapper>& mappers() const { return mappers_; }
+  const std::vector<Validator>& validators() const { return validators_; }
+
+ private:
+  std::vector<Algorithm> algorithms_;
+  std::vector<Topology> topologies_;
+  std::vector<Mapper> mappers_;
+  std::vector<Validator> validators_;
+};
+
+/// Everything that ships.
+Registry builtin_registry();
+
+/// Who takes part on this machine. `sips`: these only, joined to a ring; empty: all, as the machine joins them.
+/// `world_size` is for Group::pe: the first PEs in (sip, cube, pe) order.
+struct MemberRequest {
+  Group group = Group::sip;
+  std::vector<int> sips = {};
+  int world_size = 0;
+  std::optional<int> root_cube = {};  // not given: the one in the middle
+};
+Members members_of(const topology::Machine& machine, const Mapper& mapper, const MemberRequest& request = {});
+/// The links of an algorithm between these. InputError if it does not serve them.
+Links links_of(const Registry& registry, const Algorithm& algorithm, std::string_view topology,
+               const Members& members);
 
 }  // namespace kernbench::ccl

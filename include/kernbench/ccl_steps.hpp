@@ -46,6 +46,10 @@ std::int64_t tile_elements(const tl::Context& tl, DType dtype);
 std::vector<Piece> pieces(const tl::Context& tl, const Piece& whole);
 /// Cut into `n` · k equal pieces that fit, the last ones maybe smaller or left out.
 std::vector<Piece> even_pieces(const tl::Context& tl, const Piece& whole, int n);
+/// Pieces of `one` as they lie in each of the `ranks` parts of `whole`, which are all as large as `one`: the k-th
+/// in part r is number k · ranks + r. KernelError if the sizes are others.
+std::vector<Piece> in_every_part(const tl::Context& tl, const Piece& whole, int ranks, const Piece& one,
+                                 Pieces pieces, At at = At::current());
 /// Up to `n` pieces at a time.
 std::vector<Pieces> batches(Pieces all, std::int64_t n);
 /// Tiles of these sizes that may be in use at a time without filling the scratch; at least 1.
@@ -57,9 +61,12 @@ tl::Tile load(tl::Context& tl, const Piece& piece, At at = At::current());
 void store(tl::Context& tl, const Piece& piece, const tl::Tile& tile, At at = At::current());
 /// A tile like the piece.
 tl::Tile recv(tl::Context& tl, std::string_view direction, const Piece& piece, At at = At::current());
-/// A tile that was received from `direction`, in scratch: copied if it stays in its slot otherwise.
-tl::Tile out_of_slot(tl::Context& tl, std::string_view direction, const tl::Tile& tile,
-                     At at = At::current());
+/// A tile that was received, in scratch: copied if the queues leave tiles in their slots.
+tl::Tile out_of_slot(tl::Context& tl, const tl::Tile& tile, At at = At::current());
+
+/// A KernelError at this line.
+[[noreturn]] void fail_kernel(const tl::Context& tl, const char* id, std::string what, std::string hint,
+                              At at);
 
 // ── combining ──
 
@@ -130,7 +137,7 @@ tl::Tile reduce_to_root(tl::Context& tl, const Way& way, const Piece& piece, con
 tl::Tile broadcast_from_root(tl::Context& tl, const Way& way, const Piece& piece, const tl::Tile& mine,
                              At at = At::current());
 
-// ── between SIPs ──
+// ── SIPs ──
 
 /// Combines tiles over the SIPs by their `global_…` directions, as the machine joins them: a ring, rings of
 /// rows and columns, or lines of rows and columns. The same bits everywhere.
@@ -138,5 +145,7 @@ void exchange_between_sips(tl::Context& tl, const Call& call, Pieces pieces, Til
                            At at = At::current());
 /// How many pieces at a time keep that busy.
 std::int64_t exchanged_at_once(const tl::Context& tl, const Call& call, Pieces all);
+/// All-reduces `call.input`: along `way` to the root of each SIP, between the roots, and back.
+void all_reduce_through_roots(tl::Context& tl, const Call& call, const Way& way, At at = At::current());
 
 }  // namespace kernbench::ccl

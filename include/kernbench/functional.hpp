@@ -26,6 +26,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernbench/ccl.hpp"
 #include "kernbench/neighbours.hpp"
 #include "kernbench/tl.hpp"
 
@@ -71,6 +72,13 @@ struct FunctionalResult {
 
 FunctionalResult run_functional(const FunctionalKernel& kernel, const FunctionalWorld& world,
                                 const FunctionalOptions& options = {});
+
+/// A registered algorithm between these members. `tensors` has for each of `members.pes()` the input and, where
+/// the collective has one, the output. `call` says the operation and the root; its slots are those of the options,
+/// if given.
+FunctionalResult run_functional(const Registry& registry, std::string_view algorithm, const Members& members,
+                                std::vector<std::vector<NdArray>> tensors, const Call& call = {},
+                                FunctionalOptions options = {});
 
 /// The first `n` PEs of a machine with 8 PEs in a cube and 16 cubes in a SIP.
 std::vector<PeCoord> first_pes(int n);

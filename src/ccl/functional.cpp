@@ -89,6 +89,26 @@ FunctionalResult run_functional(const FunctionalKernel& kernel, const Functional
   return result;
 }
 
+FunctionalResult run_functional(const Registry& registry, std::string_view name, const Members& members,
+                                std::vector<std::vector<NdArray>> tensors, const Call& call,
+                                FunctionalOptions options) {
+  const auto& algorithm = registry.algorithm(name);
+  const FunctionalWorld world{.ranks = members.pes(),
+                              .links = links_of(registry, algorithm, algorithm.topology, members),
+                              .tensors = std::move(tensors)};
+  const auto kernel = [&](tl::Context& tl, const FunctionalRank& me) {
+    auto mine = members.call(world.ranks[static_cast<std::size_t>(me.rank)]);
+    mine.op = call.op;
+    mine.root = call.root;
+    mine.slots = options.slots.value_or(call.slots);
+    if (!me.tensors.empty()) mine.input = me.tensors.front();
+    if (me.tensors.size() > 1) mine.output = me.tensors[1];
+    algorithm.kernel(tl, mine);
+  };
+  options.kernel = algorithm.name;
+  return run_functional(FunctionalKernel(kernel), world, options);
+}
+
 std::vector<PeCoord> first_pes(int n) {
   constexpr int kPes = 8, kCubes = 16;
   std::vector<PeCoord> out;

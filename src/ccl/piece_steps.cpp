@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "kernbench/ccl_steps.hpp"
@@ -53,6 +55,30 @@ std::vector<Piece> even_pieces(const tl::Context& tl, const Piece& whole, int n)
   return cut(whole, tl.cdiv(whole.elements, n * rounds));
 }
 
+std::vector<Piece> in_every_part(const tl::Context& tl, const Piece& whole, int ranks, const Piece& one,
+                                 Pieces pieces, At at) {
+  if (whole.elements != ranks * one.elements || whole.dtype != one.dtype)
+    fail_kernel(tl, "shape",
+                fmt::format("{} elements of {} beside {} of {}", whole.elements, to_string(whole.dtype),
+                            one.elements, to_string(one.dtype)),
+                fmt::format("one tensor must be {} times the other, of the same dtype", ranks), at);
+  std::vector<Piece> out;
+  for (const auto& piece : pieces) {
+    const auto offset = (piece.ptr - one.ptr) / itemsize(one.dtype);
+    for (int r = 0; r < ranks; ++r) out.push_back(whole.part(r * one.elements + offset, piece.elements));
+  }
+  return out;
+}
+
+void fail_kernel(const tl::Context& tl, const char* id, std::string what, std::string hint, At at) {
+  const auto& e = tl.environment();
+  const isa::SourceLine line{at.file_name(), static_cast<std::uint32_t>(at.line())};
+  throw tl::KernelError(
+      {fmt::format("tl.{}", id),
+       fmt::format("kernel '{}' on {}, {}", e.kernel, to_string(e.pe), isa::to_string(line)), std::move(what),
+       std::move(hint)});
+}
+
 std::vector<Pieces> batches(Pieces all, std::int64_t n) {
   std::vector<Pieces> out;
   const auto size = static_cast<std::size_t>(n);
@@ -81,11 +107,9 @@ tl::Tile recv(tl::Context& tl, std::string_view direction, const Piece& piece, A
   return tl.recv(direction, {piece.elements}, piece.dtype, {}, at);
 }
 
-tl::Tile out_of_slot(tl::Context& tl, std::string_view direction, const tl::Tile& tile, At at) {
+tl::Tile out_of_slot(tl::Context& tl, const tl::Tile& tile, At at) {
   const auto& queues = tl.environment().queues;
-  if (!queues) return tile;
-  const auto found = std::ranges::find(*queues, direction, &tl::Queue::direction);
-  return found != queues->end() && found->in_slot ? tl.copy(tile, at) : tile;
+  return queues && std::ranges::any_of(*queues, &tl::Queue::in_slot) ? tl.copy(tile, at) : tile;
 }
 
 }  // namespace kernbench::ccl

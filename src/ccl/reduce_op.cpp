@@ -13,12 +13,8 @@ namespace {
 constexpr std::array kOps = {ReduceOp::SUM, ReduceOp::MAX, ReduceOp::MIN, ReduceOp::PROD, ReduceOp::AVG};
 
 [[noreturn]] void refuse(const tl::Context& tl, ReduceOp op, DType dtype, std::string hint, At at) {
-  const auto& e = tl.environment();
-  throw tl::KernelError(
-      {"tl.dtype",
-       fmt::format("kernel '{}' on {}, {}", e.kernel, to_string(e.pe),
-                   isa::to_string(isa::SourceLine{at.file_name(), static_cast<std::uint32_t>(at.line())})),
-       fmt::format("{} of {} tensors", to_string(op), to_string(dtype)), std::move(hint)});
+  fail_kernel(tl, "dtype", fmt::format("{} of {} tensors", to_string(op), to_string(dtype)), std::move(hint),
+              at);
 }
 
 /// Whole numbers up to this one are exact.

@@ -20,7 +20,7 @@ class Segment {
 
 /// A tile that came and goes on in the next round. With a single slot it must not stay there.
 tl::Tile passed_on(tl::Context& tl, const Ring& ring, const tl::Tile& tile, At at) {
-  return ring.slots == 1 ? out_of_slot(tl, ring.previous, tile, at) : tile;
+  return ring.slots == 1 ? out_of_slot(tl, tile, at) : tile;
 }
 
 }  // namespace
@@ -73,7 +73,7 @@ void ring_all_reduce(tl::Context& tl, const Ring& ring, Pieces pieces, Tiles& ti
   ring_all_gather(
       tl, ring, pieces, tiles,
       [&](std::size_t p, const tl::Tile& tile) {
-        tiles[p] = keeps_too_many ? out_of_slot(tl, ring.previous, tile, at) : tile;
+        tiles[p] = keeps_too_many ? out_of_slot(tl, tile, at) : tile;
       },
       at);
 }

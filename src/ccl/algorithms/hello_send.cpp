@@ -11,4 +11,16 @@ void hello_send(tl::Context& tl, const Call& call) {
   }
 }
 
+Algorithm describe_hello_send() {
+  return {.name = "hello_send",
+          .description = "Each rank sends its tensor E and stores what comes from W: the tutorial kernel.",
+          .collective = Collective::other,
+          .topology = "ring_1d",
+          .validator = "single_shard_per_rank",
+          .kernel = hello_send,
+          .messages = {"ws · tiles (none if ws = 1)",
+                       [](const Work& w) { return w.ranks() == 1 ? 0 : w.lanes() * w.ranks() * w.tiles(); }},
+          .rounds = {"1", [](const Work& w) { return w.ranks() == 1 ? 0 : 1; }}};
+}
+
 }  // namespace kernbench::ccl

@@ -27,4 +27,17 @@ void ring_allreduce(tl::Context& tl, const Call& call) {
   }
 }
 
+Algorithm describe_ring_allreduce() {
+  return {.name = "ring_allreduce",
+          .description =
+              "Everybody's tensor goes round the ring; each rank forwards what it received and adds it up.",
+          .topology = "ring_1d",
+          .validator = "single_shard_per_rank",
+          .identical_bits = false,
+          .kernel = ring_allreduce,
+          .messages = {"ws · (ws − 1) · tiles",
+                       [](const Work& w) { return w.lanes() * w.ranks() * (w.ranks() - 1) * w.tiles(); }},
+          .rounds = {"ws − 1", [](const Work& w) { return w.ranks() - 1; }}};
+}
+
 }  // namespace kernbench::ccl

@@ -1,0 +1,137 @@
+// The neighbour topologies that ship.
+#include "ccl/builtin.hpp"
+
+#include "kernbench/error.hpp"
+
+namespace kernbench::ccl {
+namespace {
+
+using topology::SipTopology;
+
+void append(Links& to, Links more) {
+  to.insert(to.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
+/// A list of links for each lane.
+template <class Fn>
+auto per_lane(Fn links) {
+  return [links](const Members& members) {
+    Links out;
+    for (const auto& lane : members.lanes) append(out, links(lane, members.grid));
+    return out;
+  };
+}
+
+Links sip_links(const Arrangement& machine, std::span<const PeCoord> ranks) {
+  switch (machine.sip_topology) {
+    case SipTopology::ring_1d:
+      return ring_1d(ranks, "global_");
+    case SipTopology::torus_2d:
+      return torus_2d(ranks, machine.sip_grid, "global_");
+    case SipTopology::mesh_2d_no_wrap:
+      return mesh_2d_no_wrap(ranks, machine.sip_grid, "global_");
+  }
+  return {};
+}
+
+/// One PE of every SIP.
+Links between_sips(const Members& members, int cube, int pe) {
+  std::vector<PeCoord> ranks;
+  for (const int sip : members.sips) ranks.push_back({sip, cube, pe});
+  return sip_links(members.machine, ranks);
+}
+
+/// One PE of every cube of a SIP, as far as they take part.
+Links between_cubes(const Members& members, int sip, int pe, std::string_view prefix) {
+  const auto mesh = members.machine.cube_mesh;
+  std::vector<PeCoord> ranks;
+  for (int cube = 0; cube < mesh.x * mesh.y; ++cube) ranks.push_back({sip, cube, pe});
+  auto links = mesh_2d_no_wrap(ranks, mesh, prefix);
+  const auto absent = [&](PeCoord p) { return p.cube >= members.machine.cubes; };
+  std::erase_if(links, [&](const Link& link) { return absent(link.pe) || absent(link.peer); });
+  return links;
+}
+
+Links pe_ring(const Members& members, int sip, int cube) {
+  std::vector<PeCoord> ranks;
+  for (int pe = 0; pe < members.machine.pes; ++pe) ranks.push_back({sip, cube, pe});
+  return ring_1d(ranks);
+}
+
+void require_regular(const Members& members, const char* topology) {
+  if (members.regular) return;
+  throw InputError(
+      {"ccl.world-size", "",
+       fmt::format("{} ranks are no whole cubes or SIPs, which {} joins", members.world_size(), topology),
+       "choose world_size at most the PEs of a cube, or a multiple of the PEs of a cube or SIP"});
+}
+
+Links intersip(const Members& members) {
+  require_regular(members, "intersip");
+  Links out;
+  for (const auto pe : members.pes())
+    if (pe.sip == members.sips.front()) append(out, between_sips(members, pe.cube, pe.pe));
+  return out;
+}
+
+Links intercube_intersip(const Members& members) {
+  require_regular(members, "intercube_intersip");
+  Links out;
+  for (const auto& lane : members.lanes) {
+    const int pe = lane.front().pe;
+    for (const int sip : members.sips) append(out, between_cubes(members, sip, pe, ""));
+    for (int cube = 0; cube < members.machine.cubes; ++cube) append(out, between_sips(members, cube, pe));
+  }
+  return out;
+}
+
+Links intracube_ring(const Members& members) {
+  require_regular(members, "intracube_ring");
+  Links out;
+  for (const int sip : members.sips)
+    for (int cube = 0; cube < members.machine.cubes; ++cube) append(out, pe_ring(members, sip, cube));
+  return out;
+}
+
+Links hierarchical_3level(const Members& members) {
+  require_regular(members, "hierarchical_3level");
+  Links out = intracube_ring(members);
+  for (const int sip : members.sips) append(out, between_cubes(members, sip, 0, "cube_"));
+  append(out, between_sips(members, 0, 0));
+  return out;
+}
+
+}  // namespace
+
+void register_topologies(Registry& registry) {
+  const auto ring = per_lane([](auto& ranks, MeshCoord) { return ring_1d(ranks); });
+  const auto torus = per_lane([](auto& ranks, MeshCoord grid) { return torus_2d(ranks, grid); });
+  const auto mesh = per_lane([](auto& ranks, MeshCoord grid) { return mesh_2d_no_wrap(ranks, grid); });
+  const auto tree = per_lane([](auto& ranks, MeshCoord) { return tree_binary(ranks); });
+  const auto pairs = per_lane([](auto& ranks, MeshCoord) { return all_pairs(ranks); });
+  registry.add(Topology{"ring_1d", "E the next rank, W the one before, closed to a ring", ring});
+  registry.add(Topology{"ring_1d_unidir", "as ring_1d, for kernels that send E and receive W only", ring});
+  registry.add(Topology{"torus_2d", "ranks in a grid: E W S N, rows and columns closed to rings", torus});
+  registry.add(Topology{"mesh_2d", "another name of torus_2d", torus});
+  registry.add(Topology{"mesh_2d_no_wrap", "ranks in a grid: E W S N, with ends", mesh});
+  registry.add(Topology{"tree_binary", "parent, child_left, child_right", tree});
+  registry.add(Topology{"all_pairs", "every rank with every other; the direction to rank 3 is rank3", pairs});
+  registry.add(Topology{"none", "no neighbours but those the algorithm supplies",
+                        [](const Members&) { return Links(); }});
+  registry.add(
+      Topology{"intersip", "each PE with the same PE of the neighbouring SIPs: global_E W S N", intersip});
+  registry.add(
+      Topology{"intercube_intersip",
+               "each cube with its neighbours in the mesh (E W S N, with ends) and with the same cube of "
+               "the neighbouring SIPs (global_E W S N)",
+               intercube_intersip});
+  registry.add(
+      Topology{"intracube_ring", "the PEs of each cube: E the next, W the one before", intracube_ring});
+  registry.add(
+      Topology{"hierarchical_3level",
+               "the PEs of each cube in a ring (E W); PE 0 of each cube with those of the neighbouring cubes "
+               "(cube_E W S N); PE 0 of cube 0 with that of the neighbouring SIPs (global_E W S N)",
+               hierarchical_3level});
+}
+
+}  // namespace kernbench::ccl
