@@ -104,9 +104,10 @@ struct TorchOptions {
   int threads = 1;         // that simulate; the results are the same
   int replay_threads = 0;  // that compute; 0: one per core; the same bits
   LogStorage log = LogStorage::memory;
-  std::string log_folder = ".";                   // of LogStorage::disk
-  const std::atomic<bool>* interrupt = nullptr;   // set: the run stops between two events with Interrupted
-  std::function<void(const Progress&)> progress;  // called about ten times a second while the clock runs
+  std::string log_folder = ".";                  // of LogStorage::disk
+  const std::atomic<bool>* interrupt = nullptr;  // set: the run stops between two events with Interrupted
+  std::function<void(const Progress&)>
+      progress;  // called when the clock begins to run, then about ten times a second
 };
 
 /// The run was stopped from outside.

@@ -54,7 +54,7 @@ sim::Outcome Clock::run_with_progress() {
   if (!options_.progress) return simulation_.run(run);
   using WallClock = std::chrono::steady_clock;
   Time slice = 1_us;
-  auto reported = WallClock::now();
+  WallClock::time_point reported{};
   while (true) {
     const auto began = WallClock::now();
     run.until = simulation_.now() + slice;

@@ -13,12 +13,16 @@ namespace {
 
 std::string place(const Storage& storage) { return fmt::format("tensor '{}'", storage.name); }
 
-[[noreturn]] void fail_no_data(const Storage& storage, const char* what) {
-  const bool small = storage.layout.bytes() <= kImageBytes;
+[[noreturn]] void fail_no_data(TensorState& tensor, const char* what) {
+  const Storage& storage = *tensor.storage();
+  if (tensor.image && !tensor.image->last_writer())
+    throw InputError({"tensor.unwritten", place(storage),
+                      fmt::format("{} of {}, but nobody has written there", what, place(storage)),
+                      "fill the tensor from the host first"});
   throw NoData({"tensor.no-data", place(storage),
-                fmt::format("{}, but data is off and {}", what,
-                            small ? "a launch has written it, or nobody"
-                                  : "it is larger than 1 MiB, so nothing is kept"),
+                fmt::format("{} of {}, but data is off and {}", what, place(storage),
+                            tensor.image ? "a launch may have written there"
+                                         : "of what is larger than 1 MiB nothing is kept"),
                 "turn data on to compute real numbers"});
 }
 
@@ -69,7 +73,8 @@ NdArray Engine::read(TensorState& tensor, const Region& region) {
   if (options_.data) request->buffer.resize(static_cast<std::size_t>(request->moved().count()));
   wait(*request);
   if (!options_.data) return array;
-  replay();
+  const data::MemoryStore& store = replay().store();
+  if (request->unwritten) store.fail_unwritten(*request->unwritten, place(*tensor.storage()));
   gather(chunks, one_copy(*request, chunks.bytes), array.bytes());
   return array;
 }
@@ -78,7 +83,7 @@ NdArray Engine::read_image(TensorState& tensor, const Region& region, const Chun
   NdArray array(tensor.storage()->dtype, region.shape);
   std::vector<std::byte> buffer(static_cast<std::size_t>(chunks.bytes));
   if (!tensor.image || !tensor.image->read(chunks.list, buffer))
-    fail_no_data(*tensor.storage(), "the host reads it");
+    fail_no_data(tensor, "the host wants values");
   gather(chunks, buffer, array.bytes());
   return array;
 }
@@ -103,11 +108,9 @@ double Engine::read_scalar(PeCoord pe, std::uint64_t address, DType dtype) {
 void Engine::fetch_scalar(TensorState& tensor, PeCoord pe, std::int64_t offset, std::span<std::byte> out) {
   if (tensor.image && tensor.image->read(offset, out)) return;
   const Storage& storage = *tensor.storage();
-  if (!options_.data) fail_no_data(storage, "a kernel reads a scalar of it");
-  if (const auto writer = tensor.image ? tensor.image->last_writer() : nullptr)
-    wait(*writer);
-  else if (!tensor.image)
-    wait(*tensor.stream().last());
+  if (!options_.data || (tensor.image && !tensor.image->last_writer()))
+    fail_no_data(tensor, "a kernel wants a scalar");
+  wait(tensor.image ? *tensor.image->last_writer() : *tensor.stream().last());
   std::vector<address::PhysPiece> pieces;
   storage.segment(pe)->append_pieces(Bytes(offset), Bytes(static_cast<std::int64_t>(out.size())), pieces);
   const data::MemoryStore& store = replay().store();

@@ -68,8 +68,10 @@ class TransferRequest final : public Request {
 
   /// Of a write: what is written; null if nobody wants to know.
   Content content;
-  /// Of a read: where it goes; empty if nobody wants to know.
+  /// Of a read: where it goes; empty if nobody wants to know. And the first byte that nobody had written, if there is
+  /// one; then nothing was read.
   std::vector<std::byte> buffer;
+  std::optional<address::PhysAddr> unwritten;
 
  private:
   class AtWork;

@@ -124,29 +124,48 @@ RunReplay::RunReplay(const RunBooks& books, int threads)
 RunReplay::~RunReplay() = default;
 
 void RunReplay::advance(Time now) {
-  trace::in_total_order(books_.log.records(), next_, now,
-                        [&](trace::OpId, const device::OpRecord& record) { take(record); });
+  if (failure_) std::rethrow_exception(failure_);
+  try {
+    trace::in_total_order(books_.log.records(), next_, now,
+                          [&](trace::OpId, const device::OpRecord& record) { take(record); });
+    settle();
+  } catch (...) {
+    failure_ = std::current_exception();
+    throw;
+  }
+}
+
+void RunReplay::settle() {
   executor_.finish();
   facts_->written();
 }
 
 void RunReplay::take(const device::OpRecord& record) {
   constexpr std::size_t kMostMade = std::size_t{256} << 20;  // bytes waiting to be written
-  if (record.kind != OpKind::host_map) {
-    executor_.append(record);
-    if (facts_->made_bytes() > kMostMade) executor_.finish(), facts_->written();
+  if (record.kind == OpKind::host_map) {
+    const Request& request = facts_->request_of(record);
+    if (request.phase() == Phase::map)
+      add_names(store_.names(), *static_cast<const MapRequest&>(request).storage());
+    if (request.phase() == Phase::unmap) unmapped(static_cast<const UnmapRequest&>(request).storage());
     return;
   }
-  const Request& request = facts_->request_of(record);
-  if (request.phase() == Phase::map)
-    add_names(store_.names(), *static_cast<const MapRequest&>(request).storage());
-  if (request.phase() == Phase::unmap) unmapped(static_cast<const UnmapRequest&>(request).storage());
+  if (record.kind == OpKind::host_read) return host_read(record);
+  executor_.append(record);
+  if (facts_->made_bytes() > kMostMade) settle();
+}
+
+/// What nobody wrote is the reader's error, not the run's.
+void RunReplay::host_read(const device::OpRecord& record) {
+  settle();
+  auto& request = static_cast<TransferRequest&>(facts_->request_of(record));
+  for (const auto& piece : facts_->Facts::host_transfer(record).pieces)
+    if (!request.unwritten) request.unwritten = store_.first_unwritten(piece.begin, piece.size);
+  if (!request.unwritten) executor_.append(record);
 }
 
 /// Whoever gets the memory next must not find the old values.
 void RunReplay::unmapped(const Storage& storage) {
-  executor_.finish();
-  facts_->written();
+  settle();
   const auto& holders = storage.layout.holders();
   for (std::size_t h = 0; h < holders.size(); ++h)
     store_.forget(storage.copies[h], Bytes(storage.layout.blocks()[holders[h].block].bytes));

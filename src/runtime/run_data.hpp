@@ -2,6 +2,7 @@
 // has come, and tells both what they ask.
 #pragma once
 
+#include <exception>
 #include <map>
 #include <memory>
 #include <vector>
@@ -67,13 +68,16 @@ class RunReplay {
   RunReplay(const RunBooks& books, int threads);
   ~RunReplay();
 
-  /// Does everything that ended by now. Buffers of host reads are filled then.
+  /// Does everything that ended by now. Buffers of host reads are filled then. Throws what replay throws, and again if
+  /// asked again.
   void advance(Time now);
   const data::MemoryStore& store() const { return store_; }
 
  private:
   class ReplayFacts;
   void take(const device::OpRecord& record);
+  void settle();
+  void host_read(const device::OpRecord& record);
   void unmapped(const Storage& storage);
 
   const RunBooks books_;
@@ -81,6 +85,7 @@ class RunReplay {
   std::unique_ptr<ReplayFacts> facts_;
   data::ReplayExecutor executor_;
   std::vector<std::uint32_t> next_;
+  std::exception_ptr failure_;
 };
 
 /// Finds hazards.

@@ -100,8 +100,10 @@ std::string mean_and_norm(const Tensor& tensor) {
   NdArray array;
   try {
     array = tensor.numpy();
-  } catch (const NoData&) {
-    return "values not known";
+  } catch (const Error& e) {
+    if (e.id() == "data.unwritten" || e.id() == "tensor.unwritten") return "not written";
+    if (e.id() == "tensor.no-data") return "values not known";
+    throw;
   }
   double sum = 0, squares = 0;
   with_type(array.dtype(), [&](auto type) {

@@ -139,7 +139,9 @@ double Context::load_scalar(Ptr ptr, DType dtype, At at) {
   if (!source)
     r.fail(at, {"scalar", "load_scalar without memory to read from",
                 "give the context's environment a ScalarSource"});
-  const double number = source(ptr.address(), dtype);
+  const double number = r.placed(
+      at, "scalar", [&] { return fmt::format("load_scalar of {:#x}", ptr.address()); },
+      [&] { return source(ptr.address(), dtype); });
   r.append({.kind = isa::CommandKind::load_scalar,
             .detail8 = static_cast<std::uint8_t>(dtype),
             .address = ptr.address()},

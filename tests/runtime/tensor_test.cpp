@@ -173,6 +173,23 @@ TEST(Tensors, ATensorNobodyWroteCannotBeRead) {
   Torch torch(small());
   Tensor x = torch.empty({64}, f16, {}, "blank");
   EXPECT_THAT(complaint([&] { x.numpy(); }), HasSubstr("tensor 'blank'"));
+  EXPECT_THAT(to_string(x), HasSubstr("not written"));
+  x[{{0, 32}}].fill_(1);
+  EXPECT_EQ((x[{{8, 24}}].numpy().shape()), Shape{16});  // the run goes on
+  EXPECT_THAT(complaint([&] { x[{{8, 33}}].numpy(); }), HasSubstr("data.unwritten"));
+}
+
+TEST(Tensors, AKernelThatReadsWhatNobodyWroteIsTheRunsError) {
+  Torch torch(small());
+  Tensor x = torch.empty({64}, i32, {}, "blank"), y = torch.zeros({64}, i32);
+  torch.launch(
+      "copy", [](tl::Context& tl, tl::Ptr from, tl::Ptr to) { tl.store(to, tl.load(from, {64}, i32)); }, x,
+      y);
+  for (int i = 0; i < 2; ++i) {
+    const std::string text = complaint([&] { y.numpy(); });
+    EXPECT_THAT(text, HasSubstr("kernel 'copy' on sip0.cube0.pe0"));
+    EXPECT_THAT(text, HasSubstr("tensor 'blank'"));
+  }
 }
 
 void store_to_one_copy(tl::Context& tl, tl::Ptr x) {

@@ -1,0 +1,187 @@
+#include <cmath>
+#include <random>
+
+#include "runtime/host_world.hpp"
+
+namespace kernbench::runtime {
+namespace {
+
+const DPPolicy kColumns{.cube = Split::column_wise, .pe = Split::column_wise};
+
+NdArray random_f16(unsigned seed, const Shape& shape) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<float> number(-1, 1);
+  NdArray array(f16, shape);
+  for (F16& x : array.view<F16>()) x = F16(number(random));
+  return array;
+}
+
+/// y = x · w, with x on every PE and columns of w and y.
+void project(tl::Context& tl, tl::Ptr x, tl::Ptr w, tl::Ptr y, std::int64_t m, std::int64_t k) {
+  const auto &weights = tl.shard(w), &out = tl.shard(y);
+  tl.composite("gemm", tl.ref(x, {m, k}, f16), tl.ref(weights.ptr, weights.shape, f16),
+               tl.ref(out.ptr, out.shape, f16));
+}
+
+// As the contract has it: over k ascending, one fused multiply-add each, rounded once.
+TEST(Data, AProductOverAllPesOfASipIsRightToTheBit) {
+  const std::int64_t m = 32, k = 64, n = 256;
+  const NdArray a = random_f16(1, {m, k}), b = random_f16(2, {k, n});
+  Torch torch(load());
+  Tensor x = torch.from_numpy(a, DPPolicy{}, "x"), w = torch.from_numpy(b, kColumns, "w");
+  Tensor y = torch.empty({m, n}, f16, kColumns, "y");
+  torch.launch("project", project, x, w, y, m, k);
+  const NdArray c = y.numpy();
+  for (std::int64_t i = 0; i < m; ++i)
+    for (std::int64_t j = 0; j < n; ++j) {
+      float sum = 0;
+      for (std::int64_t l = 0; l < k; ++l)
+        sum = std::fmaf(static_cast<float>(a.at<F16>({i, l})), static_cast<float>(b.at<F16>({l, j})), sum);
+      ASSERT_EQ(static_cast<float>(c.at<F16>({i, j})), static_cast<float>(F16(sum))) << i << " " << j;
+    }
+  EXPECT_TRUE(torch.hazards().empty());
+}
+
+void add(tl::Context& tl, tl::Ptr x, int n) {
+  const auto& mine = tl.shard(x);
+  tl.store(mine.ptr, tl.load(mine.ptr, mine.shape, mine.dtype) + n);
+}
+
+// Reads in between see what was then, and go on from there.
+TEST(Data, ReadsInBetweenSeeThePresent) {
+  Torch torch(small());
+  Tensor x = torch.zeros({32}, i32, kColumns);
+  for (int i = 1; i <= 5; ++i) {
+    torch.launch("add", add, x, 1);
+    EXPECT_EQ(x.numpy(), filled({32}, i));
+    x.fill_(i);
+    torch.launch("add", add, x, 0);
+  }
+  EXPECT_EQ(x.numpy(), filled({32}, 5));
+}
+
+// A read of one device's tensor does not see, nor disturb, what the other device has not done yet.
+TEST(Data, ReadsWithOtherDevicesAtWork) {
+  Torch torch(load());
+  torch.ahbm.set_device(1);
+  Tensor far = torch.zeros({1 << 14}, i32, kColumns);
+  for (int i = 0; i < 10; ++i) torch.launch("add", add, far, 1);
+  torch.ahbm.set_device(0);
+  Tensor near = torch.zeros({256}, i32, kColumns);
+  torch.launch("add", add, near, 1);
+  EXPECT_EQ(near.numpy(), filled({256}, 1));
+  EXPECT_EQ(far.numpy(), filled({1 << 14}, 10));
+}
+
+TEST(Data, TheSameOnDiskAsInMemory) {
+  std::vector<std::uint64_t> hashes;
+  for (const LogStorage storage : {LogStorage::memory, LogStorage::disk}) {
+    Torch torch(small(), {.log = storage, .log_folder = ::testing::TempDir()});
+    Tensor x = torch.zeros({32}, i32, kColumns);
+    for (int i = 1; i <= 3; ++i) {
+      torch.launch("add", add, x, 1);
+      EXPECT_EQ(x.numpy(), filled({32}, i));
+    }
+    hashes.push_back(torch.log().hash());
+  }
+  EXPECT_EQ(hashes[0], hashes[1]);
+}
+
+TEST(Data, WithoutALogThereIsNothingToSee) {
+  EXPECT_THAT(complaint([] { Torch(small(), {.log = LogStorage::none}); }),
+              HasSubstr("data is on, but the op log"));
+  Torch torch(small(), {.data = false, .log = LogStorage::none});
+  Tensor x = torch.zeros({32}, i32, kColumns);
+  torch.launch("add", add, x, 1);
+  torch.synchronize();
+  EXPECT_EQ(torch.traces().size(), 3u);
+  EXPECT_THAT(complaint([&] { torch.log(); }), HasSubstr("switched off"));
+  EXPECT_THAT(complaint([&] { torch.hazards(); }), HasSubstr("switched off"));
+}
+
+// ── data off ──
+
+TEST(NoDataMode, WhatTheHostWroteCanBeReadWhereNobodyWroteSince) {
+  Torch torch(small(), {.data = false});
+  Tensor x = torch.from_numpy(counting({64}), DPPolicy{.pe = Split::column_wise, .num_cubes = 1}, "x");
+  EXPECT_EQ(x.numpy(), counting({64}));
+  const Time before = torch.now();
+  EXPECT_GT(before, 0_ps);  // the read took its time
+  torch.launch(
+      "third",
+      [](tl::Context& tl, tl::Ptr p) {
+        if (tl.program_id(0) == 3) tl.store(tl.shard(p).ptr, tl.zeros({4}, i32));  // elements 24 … 27
+      },
+      x);
+  EXPECT_THROW(x.numpy(), NoData);
+  EXPECT_THAT(complaint([&] { x.numpy(); }), HasSubstr("tensor 'x'"));
+  EXPECT_EQ(values(x[{{20, 24}}].numpy()), (std::vector<std::int32_t>{20, 21, 22, 23}));
+  EXPECT_EQ(values(x[{{28, 30}}].numpy()), (std::vector<std::int32_t>{28, 29}));
+  EXPECT_THROW((x[{{27, 29}}].numpy()), NoData);
+  x[{{24, 28}}].fill_(-1);
+  EXPECT_EQ(values(x[{{23, 26}}].numpy()), (std::vector<std::int32_t>{23, -1, -1}));
+}
+
+TEST(NoDataMode, LargeTensorsAreNotKept) {
+  Torch torch(small(), {.data = false});
+  Tensor kept = torch.zeros({1 << 18}, i32, {}, "kept"),
+         large = torch.zeros({(1 << 18) + 1}, i32, {}, "large");
+  EXPECT_EQ(kept.numpy(), filled({1 << 18}, 0));
+  EXPECT_THAT(complaint([&] { large.numpy(); }),
+              HasSubstr("tensor 'large', but data is off and of what is larger than 1 MiB"));
+  EXPECT_THAT(to_string(large), HasSubstr("values not known"));
+}
+
+TEST(NoDataMode, TakesTheSameTime) {
+  std::vector<Time> ends;
+  std::vector<std::uint64_t> hashes;
+  for (const bool data : {true, false}) {
+    Torch torch(small(), {.data = data});
+    Tensor x = torch.zeros({1 << 14}, i32, kColumns);
+    torch.launch("add", add, x, 1);
+    torch.synchronize();
+    ends.push_back(torch.now());
+    hashes.push_back(torch.log().hash());
+  }
+  EXPECT_EQ(ends[0], ends[1]);
+  EXPECT_EQ(hashes[0], hashes[1]);
+}
+
+// ── hazards ──
+
+void store_at(tl::Context& tl, tl::Ptr x, int apart) {
+  tl.store(x + tl.program_id(0) * apart, tl.full({64}, tl.program_id(0), i32));
+}
+
+TEST(Hazards, StoresOfTwoPesToTheSameBytesAreFoundAndNamed) {
+  Torch torch(small());
+  Tensor x = torch.empty({1024}, i32, {}, "shared");
+  torch.launch({"apart", Grid{2, 1}}, store_at, x, 256);
+  torch.synchronize();
+  EXPECT_TRUE(torch.hazards().empty());
+  torch.launch({"overlap", Grid{2, 1}}, store_at, x, 128);
+  torch.synchronize();
+  const auto hazards = torch.hazards();
+  ASSERT_EQ(hazards.size(), 1u);
+  EXPECT_EQ(hazards[0].kind, "write-write");
+  EXPECT_THAT(hazards[0].text, HasSubstr("kernel 'overlap' on sip0.cube0.pe1 at data_test.cpp:"));
+  EXPECT_THAT(hazards[0].text, HasSubstr("tensor 'shared' +0x80"));
+  EXPECT_EQ(torch.hazards().size(), 1u);  // asked again, it is the same one
+}
+
+// One launch after the other, host writes before and after, memory used again by another tensor: all in order.
+TEST(Hazards, ThereAreNoneBetweenRequestsOfAStream) {
+  Torch torch(small());
+  for (int i = 0; i < 3; ++i) {
+    Tensor x = torch.zeros({1024}, i32);
+    torch.launch({"first", Grid{1, 1}}, store_at, x, 0);
+    torch.launch({"second", Grid{1, 1}}, store_at, x, 0);
+    x.fill_(1);
+    torch.launch({"apart", Grid{4, 1}}, store_at, x, 256);
+    x.numpy();
+  }
+  EXPECT_TRUE(torch.hazards().empty());
+}
+
+}  // namespace
+}  // namespace kernbench::runtime
