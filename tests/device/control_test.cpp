@@ -93,6 +93,17 @@ TEST(ControlPath, TheIoCpuServesOneMessageAtATime) {
   EXPECT_EQ(second.late_starts(), 0);  // the stamp is made by io_cpu, after its own queue
 }
 
+// The CPUs of one SIP are not those of another: neither waits.
+TEST(ControlPath, SipsHaveCpusOfTheirOwn) {
+  Machine m;
+  Ping first(m.device, 0, 1, 1), second(m.device, 1, 1, 1);
+  m.device.control().submit(first);
+  m.device.control().submit(second);
+  m.run();
+  EXPECT_EQ(first.total(), 2 * 41'117_ps);
+  EXPECT_EQ(second.total(), 2 * 41'117_ps);
+}
+
 // With a slow M CPU the second request waits there, after its stamp was made: a late start.
 TEST(ControlPath, ALateStartIsCounted) {
   Machine m({"cube.m_cpu.overhead_ns=30"});
@@ -213,6 +224,17 @@ TEST(Host, ReadsWhatIsFartherLater) {
   // Request and data 26.037 ns each way, a burst 8 ns, 256 B at 128 GB/s 2 ns. Cube 15: three rows of 16.123 ns more.
   EXPECT_EQ(near.total(), 2 * 26'037_ps + 10_ns);
   EXPECT_EQ(far.total(), near.total() + 2 * 3 * 16'123_ps);
+
+  HostTransfer both(m.device, Direction::read);  // ends with the last; their data does not meet
+  both.add(address::pe_hbm_addr({0, 15, 0}, 6_GiB, 0_B), 256_B);
+  both.add(address::pe_hbm_addr({0, 0, 0}, 6_GiB, 0_B), 256_B);
+  for (int again = 0; again < 2; ++again) {
+    both.submit();
+    EXPECT_FALSE(both.completed());
+    m.run();
+    EXPECT_TRUE(both.completed());
+    EXPECT_EQ(both.total(), far.total());
+  }
 }
 
 // A map to all PEs of a SIP: 89.636 ns to the farthest PE's MMU and back (see ControlPath.ARequestToAllPesOfASip; its
@@ -229,7 +251,10 @@ TEST(Host, MapsATensorOnAllPesOfASip) {
   EXPECT_EQ(m.device.mmu({0, 3, 5}).find(base, 1_B), std::nullopt);
   m.run();
   EXPECT_EQ(map.total(), 2 * 89'636_ps);
-  EXPECT_EQ(m.device.mmu({0, 3, 5}).find(base + 16_B, 1_B), address::pe_hbm_addr({0, 3, 5}, 6_GiB, 16_B));
+  for (int cube = 0; cube < 16; ++cube)
+    for (int pe = 0; pe < 8; ++pe)
+      EXPECT_EQ(m.device.mmu({0, cube, pe}).find(base + 16_B, 1_B),
+                address::pe_hbm_addr({0, cube, pe}, 6_GiB, 16_B));
   EXPECT_EQ(m.device.mmu({1, 3, 5}).find(base, 1_B), std::nullopt);
 
   UnmapRequest unmap(m.device, 0, 16, 8, base, 4_KiB);

@@ -210,6 +210,9 @@ TEST(Pe, ProgramsFollowEachOther) {
   k.run({0, 0, 0}, copy);
   EXPECT_EQ(k.launches[0]->pe_exec(), k.launches[1]->pe_exec());
   EXPECT_EQ(k.of(OpKind::dma_read).size(), 2u);
+  // The record of a program begins when the host sent it.
+  EXPECT_EQ(k.of(OpKind::program)[0].start, 0_ps);
+  EXPECT_EQ(k.of(OpKind::program)[1].start, k.launches[0]->completed());
 }
 
 // Two launches leave the host together. The second is at the PE 10 ns after the first (the IO CPU's service), at
@@ -237,6 +240,9 @@ TEST(Pe, WithFreeStartEachPeStartsOnArrival) {
   EXPECT_EQ(programs[1].end, 41'267_ps);
   EXPECT_EQ(launch.pe_exec(), 180_ps + 3_ns + 2 * kMove);
   EXPECT_EQ(launch.network(), launch.total() - launch.pe_exec());
+  // The way back is caused by the last command of the PE that ended last, PE 7's store.
+  const auto stores = k.of(OpKind::dma_write);
+  EXPECT_EQ(k.of(OpKind::host_launch)[0].cause_serial, std::max(stores[0].serial, stores[1].serial));
 }
 
 TEST(Pe, AllPesOfALaunchStartTogether) {
