@@ -7,19 +7,19 @@
 
 namespace kernbench::device {
 
-VirtualRows rows_of(std::uint64_t address, std::int64_t rows, std::int64_t cols, std::int64_t row_stride,
-                    std::int64_t col_stride, int itemsize) {
-  const std::int64_t size = itemsize;
-  if (cols == 1 || col_stride == 1) {
-    if (rows == 1 || row_stride == cols) return {address, rows * cols * size, 1, 0};
-    return {address, cols * size, rows, row_stride * size};
-  }
-  return {address, rows * size, cols, col_stride * size};  // stored column by column
-}
-
 namespace {
 
 using address::VirtAddr;
+
+/// A rectangle of which an axis is contiguous, or of a single row or column.
+VirtualRows rows_of(const Rectangle& r) {
+  const std::int64_t size = r.itemsize;
+  if (r.cols == 1 || r.col_stride == 1) {
+    if (r.rows == 1 || r.row_stride == r.cols) return {r.address, r.rows * r.cols * size, 1, 0};
+    return {r.address, r.cols * size, r.rows, r.row_stride * size};
+  }
+  return {r.address, r.rows * size, r.cols, r.col_stride * size};  // stored column by column
+}
 
 /// All rows lie in one mapped piece: the common case.
 bool translate_whole(Device& device, const address::MmuMap& map, const VirtualRows& rows,
@@ -60,6 +60,16 @@ void translate(Device& device, const address::MmuMap& map, const VirtualRows& ro
   }
 } catch (const address::MmuFault& fault) {
   throw named(fault, issuer);
+}
+
+void translate(Device& device, const address::MmuMap& map, const Rectangle& r, const Issuer& issuer,
+               std::vector<DmaTransfer::Piece>& out) {
+  if (r.rows == 1 || r.cols == 1 || r.row_stride == 1 || r.col_stride == 1)
+    return translate(device, map, rows_of(r), issuer, out);
+  for (std::int64_t row = 0; row < r.rows; ++row) {  // no axis is: element by element
+    const auto begin = r.address + static_cast<std::uint64_t>(row * r.row_stride * r.itemsize);
+    translate(device, map, VirtualRows{begin, r.itemsize, r.cols, r.col_stride * r.itemsize}, issuer, out);
+  }
 }
 
 }  // namespace kernbench::device

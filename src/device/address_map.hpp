@@ -25,13 +25,20 @@ struct Issuer {
   isa::CommandIndex command = 0;
 };
 
-/// A rectangle of elements, strides in elements, as rows: along the axis that is contiguous, if one is.
-VirtualRows rows_of(std::uint64_t address, std::int64_t rows, std::int64_t cols, std::int64_t row_stride,
-                    std::int64_t col_stride, int itemsize);
+/// A rectangle of elements; strides count elements.
+struct Rectangle {
+  std::uint64_t address = 0;
+  std::int64_t rows = 1, cols = 1;
+  std::int64_t row_stride = 0, col_stride = 1;
+  int itemsize = 1;
+};
 
 /// Appends the pieces of memory behind the rows, as one PE sees them. Throws an MmuFault that names kernel, PE,
 /// source line and command.
 void translate(Device& device, const address::MmuMap& map, const VirtualRows& rows, const Issuer& issuer,
+               std::vector<DmaTransfer::Piece>& out);
+/// Likewise for a rectangle, along the axis that is contiguous, if one is.
+void translate(Device& device, const address::MmuMap& map, const Rectangle& rectangle, const Issuer& issuer,
                std::vector<DmaTransfer::Piece>& out);
 
 }  // namespace kernbench::device

@@ -169,7 +169,7 @@ void TileStream::fill_pieces(Transfer& transfer, const Matrix& matrix, std::int6
   const std::uint64_t address = matrix.address + static_cast<std::uint64_t>(first * matrix.itemsize);
   transfer.pieces.clear();
   translate(pe_.device_, pe_.mmu_,
-            rows_of(address, rows, cols, matrix.row_stride, matrix.col_stride, matrix.itemsize),
+            Rectangle{address, rows, cols, matrix.row_stride, matrix.col_stride, matrix.itemsize},
             pe_.issuer_of(op_->index()), transfer.pieces);
 }
 

@@ -409,6 +409,7 @@ TEST(Locate, FindsTheMemoryBehindAnAddress) {
   EXPECT_EQ(m.device.locate(address::pe_tcm_addr({0, 1, 2}, 0_B), 64_B).memory, &m.device.tcm({0, 1, 2}));
   EXPECT_THROW(m.device.locate(address::pe_hbm_addr({0, 16, 0}, 6_GiB, 0_B), 64_B), InputError);
   EXPECT_THROW(m.device.locate(address::cube_sram_addr({0, 1}, 32_MiB), 1_B), InputError);
+  EXPECT_THROW(m.device.locate(address::pe_tcm_addr({0, 0, 8}, 0_B), 1_B), InputError);
   EXPECT_THROW(m.device.locate(address::hbm_addr({0, 0}, 48_GiB), 1_B), InputError);
   EXPECT_THROW(m.device.locate(address::pe_status_addr({0, 0, 0}, 0_B), 1_B), InputError);
 }

@@ -97,6 +97,26 @@ TEST(Probe, NonsenseIsRefused) {
   EXPECT_THROW(prober.make_case(pe, slice, Direction::read, 1_B, (6_GiB).count()), InputError);
   EXPECT_THROW(prober.make_case(pe, slice, Direction::read, 1_B, -1), InputError);
   EXPECT_NO_THROW(prober.make_case(pe, slice, Direction::read, 1_B, (6_GiB).count() - 1));
+  const NodeId tcm = prober.graph().find("sip0.cube0.pe1.pe_tcm");
+  EXPECT_NO_THROW(prober.make_case(pe, tcm, Direction::read, 16_MiB));
+  EXPECT_THROW(prober.make_case(pe, tcm, Direction::read, 16_MiB, 1), InputError);
+}
+
+TEST(Probe, AgreesWithItsFormulaOrABoundAndPacketByPacket) {
+  const auto agrees = [](bool exact, Time formula, Time total, Time packet_by_packet) {
+    ProbeResult r;
+    r.formula.exact = exact;
+    r.formula.parts.wire = formula;
+    r.total = total;
+    r.packet_by_packet = packet_by_packet;
+    return r.agrees();
+  };
+  EXPECT_TRUE(agrees(true, 9_ns, 9_ns, 9_ns));
+  EXPECT_FALSE(agrees(true, 9_ns, 9_ns, 9'001_ps));
+  EXPECT_FALSE(agrees(true, 9_ns, 9'001_ps, 9'001_ps));
+  EXPECT_TRUE(agrees(false, 9_ns, 9'001_ps, 9'001_ps));
+  EXPECT_FALSE(agrees(false, 9_ns, 9'001_ps, 9'002_ps));
+  EXPECT_FALSE(agrees(false, 9_ns, 8'999_ps, 8'999_ps));
 }
 
 void expect_parts_and_formula(const ProbeResult& r, const std::string& where) {
@@ -204,6 +224,14 @@ TEST(Catalogue, BrokenInvariantsAreNamed) {
   std::swap(cases.back().write.total, cases[2].write.total);
   const std::vector<Invariant> invariants = check_invariants(prober.graph(), cases);
   for (const Invariant& i : invariants) EXPECT_FALSE(i.holds()) << i.name;
+
+  cases = catalogue.cases;
+  cases[1].growing[4].total += 1_ps;  // the largest of the saturation table counts, too
+  std::vector<std::string> broken;
+  for (const Invariant& i : check_invariants(prober.graph(), cases))
+    broken.insert(broken.end(), i.broken.begin(), i.broken.end());
+  ASSERT_EQ(broken.size(), 1u);
+  EXPECT_NE(broken[0].find("host to the farthest cube, 1 MiB"), std::string::npos) << broken[0];
 }
 
 TEST(Probe, FormulaAndSimulationAgreeOnRandomMachinesAndNodes) {
