@@ -38,7 +38,7 @@ enum class OpKind : std::uint8_t {
   // A launch on its way to a PE: from the host's submission to the start of the PE's program.
   program,
   // Requests of the host, from leaving it to their completion there; of a launch only the completion's way back, from
-  // the last PE's end on.
+  // the last PE's end on. A host_map is a map, an unmap or an installation of queues.
   host_write,
   host_read,
   host_map,

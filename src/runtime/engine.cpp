@@ -130,6 +130,12 @@ void Engine::write(TensorState& tensor, const Region& region, Fill fill) {
   if (options_.data) request->content = std::move(content);
 }
 
+std::shared_ptr<Request> Engine::install(Stream& stream, const device::WiringPtr& wiring,
+                                         const device::WiringPtr& replaced) {
+  if (wiring->pes_of(stream.sip()).empty()) return nullptr;
+  return submit<InstallRequest>(stream, stream.sip(), wiring, replaced);
+}
+
 // ── time ──
 
 void Engine::wait(Request& request) {

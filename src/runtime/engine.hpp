@@ -42,8 +42,7 @@ struct LaunchSpec {
   std::string name;
   std::vector<PeCoord> targets;  // of one SIP, ascending
   std::array<int, 3> num_programs = {1, 1, 1};
-  /// The queues that end at a PE; not given: none.
-  std::function<std::vector<tl::Queue>(PeCoord)> queues;
+  device::WiringPtr wiring;  // whose queues the kernel may use; null: none
 };
 
 class Engine : public std::enable_shared_from_this<Engine> {
@@ -78,6 +77,12 @@ class Engine : public std::enable_shared_from_this<Engine> {
   void write(TensorState& tensor, const Region& region, Fill fill);
   NdArray read(TensorState& tensor, const Region& region);
   void drop(const TensorState& tensor);
+
+  // ── queues ──
+  /// Carries a wiring, which `processors().queues()` has checked, to the PEs of the stream's SIP; null if it wires none
+  /// of them. With `replaced`, that one is dropped in the same step.
+  std::shared_ptr<Request> install(Stream& stream, const device::WiringPtr& wiring,
+                                   const device::WiringPtr& replaced = nullptr);
 
   // ── launches ──
   std::shared_ptr<Request> launch(const LaunchSpec& spec, const std::vector<const TensorState*>& tensors,

@@ -72,9 +72,12 @@ tl::Environment Engine::environment(const LaunchSpec& spec, const std::vector<co
       .pe = pe,
       .num_programs = spec.num_programs,
       .scratch = space_.pools().layout().tcm_scratch,
-      .queues = spec.queues ? spec.queues(pe) : std::vector<tl::Queue>(),
+      .queues = std::vector<tl::Queue>(),
       .shards = {},
       .scalars = [this, pe](std::uint64_t at, DType dtype) { return read_scalar(pe, at, dtype); }};
+  if (spec.wiring)
+    for (const auto& end : spec.wiring->ends(pe))
+      environment.queues->push_back({end.direction, spec.wiring->rules().slot_size, spec.wiring->in_slot()});
   for (const TensorState* tensor : tensors) {
     const Storage& storage = *tensor->storage();
     const int holder = storage.holder(pe);
@@ -107,7 +110,8 @@ std::shared_ptr<Request> Engine::launch(const LaunchSpec& spec,
     programs.push_back(std::make_shared<const isa::Program>(tl.take_program()));
   }
   const int sip = spec.targets.front().sip;
-  const auto request = submit<LaunchRequest>(current_stream(), sip, spec.name, std::move(programs));
+  const auto request =
+      submit<LaunchRequest>(current_stream(), sip, spec.name, std::move(programs), spec.wiring);
   launches_[static_cast<std::size_t>(sip)].push_back(request);
   return request;
 }

@@ -13,7 +13,7 @@ using device::OpRef;
 namespace {
 
 std::uint32_t host_origin(device::Processors& processors, int sip, std::uint32_t number) {
-  return processors.add_origin({nullptr, {sip, -1, -1}, number});
+  return processors.add_origin({nullptr, {sip, -1, -1}, number, nullptr});
 }
 
 /// The record of a request that ends now.
@@ -128,10 +128,28 @@ void TransferRequest::completed() {
   complete(write_record(processors_, before_, record));
 }
 
+InstallRequest::InstallRequest(device::Processors& processors, std::uint32_t number, int sip,
+                               device::WiringPtr wiring, device::WiringPtr replaced)
+    : Request(Phase::install, wiring->name()),
+      processors_(processors),
+      sip_(sip),
+      origin_(host_origin(processors, sip, number)),
+      wiring_(std::move(wiring)),
+      replaced_(std::move(replaced)) {}
+
+void InstallRequest::leave(const Cause& before) {
+  at_work_.emplace(processors_, wiring_, sip_, replaced_);
+  at_work_->on_complete = [this, before](device::WiringRequest& done) {
+    complete(write_record(processors_, before,
+                          {.start = done.submitted(), .origin = origin_, .kind = OpKind::host_map}));
+  };
+  at_work_->submit();
+}
+
 LaunchRequest::LaunchRequest(device::Processors& processors, std::uint32_t number, int sip, std::string name,
-                             Programs programs)
+                             Programs programs, const device::WiringPtr& wiring)
     : Request(Phase::launch, std::move(name)), processors_(processors), programs_(std::move(programs)) {
-  at_work_ = std::make_unique<device::KernelLaunch>(processors, number, sip, programs_);
+  at_work_ = std::make_unique<device::KernelLaunch>(processors, number, sip, programs_, wiring);
 }
 
 void LaunchRequest::leave(const Cause& before) {

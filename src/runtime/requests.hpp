@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 
+#include "device/install.hpp"
 #include "device/request.hpp"
 #include "runtime/region.hpp"
 #include "runtime/storage.hpp"
@@ -93,12 +94,31 @@ class TransferRequest final : public Request {
   ~TransferRequest() override;
 };
 
+/// Carries queues to the PEs of a SIP.
+class InstallRequest final : public Request {
+ public:
+  InstallRequest(device::Processors& processors, std::uint32_t number, int sip, device::WiringPtr wiring,
+                 device::WiringPtr replaced);
+  /// The wiring that is gone then; null if none is.
+  const device::WiringPtr& replaced() const { return replaced_; }
+
+ private:
+  void leave(const device::Cause& before) override;
+  void let_go() override { at_work_.reset(); }
+
+  device::Processors& processors_;
+  const int sip_;
+  const std::uint32_t origin_;
+  device::WiringPtr wiring_, replaced_;
+  std::optional<device::InstallRequest> at_work_;
+};
+
 using Programs = std::vector<std::shared_ptr<const isa::Program>>;
 
 class LaunchRequest final : public Request {
  public:
   LaunchRequest(device::Processors& processors, std::uint32_t number, int sip, std::string name,
-                Programs programs);
+                Programs programs, const device::WiringPtr& wiring);
   const Programs& programs() const { return programs_; }
   Trace trace() const override;
 

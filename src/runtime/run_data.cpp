@@ -54,14 +54,13 @@ void Facts::translate(std::uint32_t index, address::VirtAddr begin, Bytes size,
 }
 
 data::Message Facts::message(const device::OpRecord& record) {
-  KB_ASSERT(false, "a {} record of request '{}', which was launched without queues", to_string(record.kind),
-            request_of(record).name());
-  return {};
+  const device::QueueMessage message = device::message_of(record, origin(record.origin));
+  return {message.ring, message.number};
 }
 
 data::Ring Facts::ring(std::uint64_t ring) {
-  KB_ASSERT(false, "ring {:#x} of a run without queues", ring);
-  return {};
+  const auto found = books_.processors.queues().ring(static_cast<std::uint32_t>(ring));
+  return {static_cast<std::uint64_t>(found.slots), found.in_slot};
 }
 
 data::HostTransfer Facts::host_transfer(const device::OpRecord& record) {
@@ -178,14 +177,20 @@ RunHazards::RunHazards(const RunBooks& books)
 
 const std::vector<data::Hazard>& RunHazards::advance(Time now, bool at_end) {
   trace::in_total_order(books_.log.records(), next_, now, [&](trace::OpId, const device::OpRecord& record) {
-    if (record.kind == OpKind::host_map)
-      if (const Request& request = facts_.request_of(record); request.phase() == Phase::map)
-        add_names(names_, *static_cast<const MapRequest&>(request).storage());
+    if (record.kind == OpKind::host_map) host_map(facts_.request_of(record));
     detector_.append(record);
   });
   if (!at_end || ended_) return detector_.hazards();
   ended_ = true;
   return detector_.finish();
+}
+
+/// Names of new tensors; queues that are gone, with what nobody read from them.
+void RunHazards::host_map(const Request& request) {
+  if (request.phase() == Phase::map) add_names(names_, *static_cast<const MapRequest&>(request).storage());
+  if (request.phase() != Phase::install) return;
+  if (const auto& gone = static_cast<const InstallRequest&>(request).replaced())
+    for (std::uint32_t i = 0; i < gone->rings(); ++i) detector_.drop_ring(gone->first_ring() + i);
 }
 
 }  // namespace kernbench::runtime

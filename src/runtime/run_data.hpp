@@ -96,6 +96,8 @@ class RunHazards {
   const std::vector<data::Hazard>& advance(Time now, bool at_end);
 
  private:
+  void host_map(const Request& request);
+
   const RunBooks books_;
   Facts facts_;
   data::NamedRanges names_;
