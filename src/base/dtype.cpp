@@ -65,7 +65,7 @@ std::string_view without_module(std::string_view name) {
   if (!meant.empty()) hint = fmt::format("did you mean {}? {}", meant.front(), hint);
   throw InputError({.id = "dtype.unknown",
                     .where = "",
-                    .what = fmt::format("unknown dtype '{}'", name),
+                    .what = fmt::format("unknown dtype {}", quote(name)),
                     .hint = std::move(hint)});
 }
 

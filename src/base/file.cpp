@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "base/new_file.hpp"
+#include "base/text.hpp"
 #include "kernbench/error.hpp"
 
 namespace kernbench {
@@ -20,7 +21,7 @@ namespace fs = std::filesystem;
 constexpr std::uintmax_t kLargestText = 4 << 20;
 
 [[noreturn]] void refuse_read(const char* id, const std::string& path, std::string what) {
-  throw InputError({id, path, std::move(what), "give the path of a readable file"});
+  throw InputError({id, shown_path(path), std::move(what), "give the path of a readable file"});
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "base/text.hpp"
 #include "kernbench/error.hpp"
 
 namespace kernbench {
@@ -115,7 +116,7 @@ int write_all(int fd, std::string_view content) {
 void refuse_write(const std::string& where, int error) {
   const bool is_full = error == ENOSPC || error == EDQUOT || error == EFBIG;
   throw InputError(
-      {"file.unwritable", where, fmt::format("cannot be written: {}", std::strerror(error)),
+      {"file.unwritable", shown_path(where), fmt::format("cannot be written: {}", std::strerror(error)),
        is_full ? "free some space, or write elsewhere" : "choose a place that exists and can be written to"});
 }
 

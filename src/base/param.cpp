@@ -58,7 +58,7 @@ std::optional<Number> parse_number(std::string_view text) {
 void check_range(const Param& param, const YamlNode& node, double value) {
   if (value >= param.range.least && value <= param.range.most) return;
   refuse("range", param, node,
-         fmt::format("'{}' must be {}, not {}", param.name, param.expectation(), node.scalar));
+         fmt::format("'{}' must be {}, not {}", param.name, param.expectation(), shown(node.scalar)));
 }
 
 double read_number(const Param& param, const YamlNode& node) {
@@ -69,7 +69,7 @@ double read_number(const Param& param, const YamlNode& node) {
   if (!value && !yaml_special) refuse_type(param, node);
   if (!value || !std::isfinite(*value))
     refuse("range", param, node,
-           fmt::format("'{}' must be a finite number, not {}", param.name, node.scalar));
+           fmt::format("'{}' must be a finite number, not {}", param.name, shown(node.scalar)));
   check_range(param, node, *value);
   return *value;
 }
@@ -90,9 +90,10 @@ std::string read_word(const Param& param, const YamlNode& node) {
   if (node.kind != YamlNode::Kind::scalar) refuse_type(param, node);
   const auto& known = param.choices;
   if (known.empty() || std::find(known.begin(), known.end(), node.scalar) != known.end()) return node.scalar;
-  throw InputError({"param.choice", node.place.text(),
-                    fmt::format("'{}' must be {}, not '{}'", param.name, param.expectation(), node.scalar),
-                    suggest(node.scalar, known, "values")});
+  throw InputError(
+      {"param.choice", node.place.text(),
+       fmt::format("'{}' must be {}, not {}", param.name, param.expectation(), quote(node.scalar)),
+       suggest(node.scalar, known, "values")});
 }
 
 bool read_flag(const Param& param, const YamlNode& node) {
@@ -114,7 +115,7 @@ std::vector<std::string> read_words(const Param& param, const YamlNode& node) {
   for (const YamlNode& item : node.items) {
     std::string word = read_word(param, item);
     if (std::find(values.begin(), values.end(), word) != values.end())
-      refuse("twice", param, item, fmt::format("'{}' names '{}' twice", param.name, word));
+      refuse("twice", param, item, fmt::format("'{}' names {} twice", param.name, quote(word)));
     values.push_back(std::move(word));
   }
   return values;

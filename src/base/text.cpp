@@ -33,9 +33,58 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+/// How many bytes the UTF-8 character at the front takes; 0 if there is none.
+std::size_t character_size(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const std::size_t size = byte(0) < 0x80   ? 1
+                           : byte(0) < 0xC2 ? 0
+                           : byte(0) < 0xE0 ? 2
+                           : byte(0) < 0xF0 ? 3
+                                            : 4;
+  if (size == 0 || byte(0) > 0xF4 || text.size() < size) return 0;
+  for (std::size_t i = 1; i < size; ++i)
+    if ((byte(i) & 0xC0) != 0x80) return 0;
+  return size;
+}
+
+bool is_control(std::string_view character) {
+  const auto first = static_cast<unsigned char>(character[0]);
+  if (first == 0xC2) return static_cast<unsigned char>(character[1]) < 0xA0;  // U+0080 … U+009F
+  return first < 0x20 || first == 0x7F;
+}
+
+std::string escape_of(char c) {
+  if (c == '\n') return "\\n";
+  if (c == '\t') return "\\t";
+  return fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+}
+
+std::string escaped(std::string_view text, std::size_t most, bool keep_lines) {
+  std::string out;
+  for (std::size_t characters = 0; !text.empty(); ++characters) {
+    if (characters == most) return out + "…";
+    const std::size_t size = character_size(text);
+    const std::string_view next = text.substr(0, std::max<std::size_t>(size, 1));
+    if ((size > 0 && !is_control(next)) || (keep_lines && next == "\n")) {
+      out += next;
+    } else {
+      for (const char c : next) out += escape_of(c);
+    }
+    text.remove_prefix(next.size());
+  }
+  return out;
+}
+
 }  // namespace
 
+std::string shown(std::string_view text, std::size_t most) { return escaped(text, most, false); }
+std::string shown_path(std::string_view path) { return shown(path, 300); }
+std::string quote(std::string_view text) { return fmt::format("'{}'", shown(text)); }
+std::string printable(std::string_view text) { return escaped(text, std::string_view::npos, true); }
+
 std::vector<std::string> nearest(std::string_view name, std::span<const std::string> candidates) {
+  constexpr std::size_t kLongestName = 200;
+  if (name.size() > kLongestName) return {};
   std::vector<std::pair<std::size_t, std::string>> near;
   for (const std::string& candidate : candidates) {
     const std::size_t distance = edit_distance(name, candidate);

@@ -14,6 +14,16 @@ std::vector<std::string> nearest(std::string_view name, std::span<const std::str
 /// "did you mean 'a' or 'b'?"; with nothing near: "known LABEL: a, b, c".
 std::string suggest(std::string_view name, std::span<const std::string> candidates, std::string_view label);
 
+/// A user's text as it may stand in a message: control characters and bytes that are no UTF-8 as escapes, and at
+/// most `most` characters, with `…` for the rest.
+std::string shown(std::string_view text, std::size_t most = 60);
+/// A path, of which more is shown.
+std::string shown_path(std::string_view path);
+/// `shown` in single quotes.
+std::string quote(std::string_view text);
+/// A whole message: escapes as in `shown`, but lines stay lines and nothing is left out.
+std::string printable(std::string_view text);
+
 /// "a, b, c"
 std::string join(std::span<const std::string> items, std::string_view separator = ", ");
 

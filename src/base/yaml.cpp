@@ -11,6 +11,7 @@
 #include <sstream>
 #include <unordered_map>
 
+#include "base/text.hpp"
 #include "kernbench/error.hpp"
 
 namespace kernbench {
@@ -35,7 +36,10 @@ std::size_t count_nodes(const YamlNode& node) {
 class TreeBuilder final : public YAML::EventHandler {
  public:
   TreeBuilder(std::string_view text, std::shared_ptr<const std::string> file)
-      : text_(text), file_(std::move(file)) {}
+      : text_(text), file_(std::move(file)) {
+    constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // marks count from behind it
+    if (text_.starts_with(kByteOrderMark)) text_.remove_prefix(kByteOrderMark.size());
+  }
 
   YamlNode take() { return std::move(root_); }
 
@@ -46,7 +50,7 @@ class TreeBuilder final : public YAML::EventHandler {
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
     const bool plain = tag == "?" || tag.empty();
-    if (!plain && tag != "!") refuse_tag(mark, tag);
+    if (!plain && (tag != "!" || is_tagged(mark))) refuse_tag(mark, tag);
     if (!plain) check_quote_ends(mark);
     add_leaf({.kind = YamlNode::Kind::scalar, .scalar = value, .quoted = !plain}, mark, anchor);
   }
@@ -81,7 +85,21 @@ class TreeBuilder final : public YAML::EventHandler {
   YamlPlace at(const YAML::Mark& mark) const { return {file_, mark.line + 1, mark.column + 1}; }
 
   [[noreturn]] void refuse_tag(const YAML::Mark& mark, const std::string& tag) const {
-    refuse("tag", at(mark), fmt::format("tag '{}' is not supported", tag), "write the plain value");
+    constexpr std::string_view kStandard = "tag:yaml.org,2002:";
+    const std::string written = tag.starts_with(kStandard) ? "!!" + tag.substr(kStandard.size()) : tag;
+    refuse("tag", at(mark), fmt::format("tag {} is not supported", quote(written)),
+           "write the plain value, without the tag");
+  }
+
+  /// Whether a `!` stands at the node, perhaps behind an anchor: yaml-cpp reports `! 2` like a quoted text.
+  bool is_tagged(const YAML::Mark& mark) const {
+    std::string_view rest =
+        text_.substr(std::min(text_.size(), static_cast<std::size_t>(std::max(0, mark.pos))));
+    if (rest.starts_with('&')) {
+      rest.remove_prefix(std::min(rest.size(), rest.find_first_of(" \t\r\n")));
+      rest.remove_prefix(std::min(rest.size(), rest.find_first_not_of(" \t\r\n")));
+    }
+    return rest.starts_with('!');
   }
 
   void count(const YAML::Mark& mark, std::size_t nodes) {
@@ -92,7 +110,7 @@ class TreeBuilder final : public YAML::EventHandler {
   }
 
   void open(YamlNode::Kind kind, const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) {
-    if (tag != "?" && tag != "!" && !tag.empty()) refuse_tag(mark, tag);
+    if (tag != "?" && !tag.empty()) refuse_tag(mark, tag);
     if (static_cast<int>(stack_.size()) >= kDeepest)
       refuse("too-deep", at(mark), fmt::format("nested more than {} levels deep", kDeepest),
              "no configuration is that deep; look for brackets that are never closed");
@@ -143,7 +161,7 @@ class TreeBuilder final : public YAML::EventHandler {
     if (key.scalar == "<<" && !key.quoted)
       refuse("merge", key.place, "merge keys ('<<') are not supported", "write the keys out");
     if (const auto [first, is_new] = map.keys.try_emplace(key.scalar, key.place); !is_new)
-      refuse("duplicate-key", key.place, fmt::format("duplicate key '{}'", key.scalar),
+      refuse("duplicate-key", key.place, fmt::format("duplicate key {}", quote(key.scalar)),
              fmt::format("it is already set at {}; keep one of them", first->second.text()));
     return {key.scalar, key.place, {}};
   }
@@ -189,7 +207,7 @@ void check_is_text(std::string_view text, const std::shared_ptr<const std::strin
 }  // namespace
 
 std::string YamlPlace::text() const {
-  const std::string& name = file ? *file : std::string();
+  const std::string name = file ? shown_path(*file) : std::string();
   return line == 0 ? name : fmt::format("{}:{}:{}", name, line, column);
 }
 
@@ -204,9 +222,7 @@ std::string YamlNode::describe() const {
     case Kind::scalar:
       break;
   }
-  constexpr std::size_t kLongest = 40;
-  return scalar.size() <= kLongest ? fmt::format("'{}'", scalar)
-                                   : fmt::format("'{}…'", std::string_view(scalar).substr(0, kLongest));
+  return quote(scalar);
 }
 
 YamlNode* YamlNode::find(std::string_view key) {

@@ -21,7 +21,8 @@ const Param& find_option(const Bench& bench, const std::string& name, const std:
     if (option.name == name) return option;
   std::vector<std::string> names;
   for (const Param& option : bench.options) names.push_back(option.name);
-  throw InputError({"bench.unknown-option", word, fmt::format("'{}' has no option '{}'", bench.name, name),
+  throw InputError({"bench.unknown-option", shown(word),
+                    fmt::format("'{}' has no option {}", bench.name, quote(name)),
                     names.empty() ? "it takes none" : suggest(name, names, "options")});
 }
 
@@ -71,8 +72,8 @@ const Bench* Benches::find(std::string_view name) const {
 
 const Bench& Benches::at(std::string_view name) const {
   if (const Bench* bench = find(name)) return *bench;
-  throw InputError(
-      {"bench.unknown", "", fmt::format("there is no bench '{}'", name), suggest(name, names(), "benches")});
+  throw InputError({"bench.unknown", "", fmt::format("there is no bench {}", quote(name)),
+                    suggest(name, names(), "benches")});
 }
 
 std::vector<std::string> Benches::names() const {

@@ -46,7 +46,7 @@ ReduceOp parse_reduce_op(std::string_view name) {
     if (to_string(op) == name) return op;
     known.emplace_back(to_string(op));
   }
-  throw InputError({"ccl.unknown-op", "", fmt::format("no reduction is called '{}'", name),
+  throw InputError({"ccl.unknown-op", "", fmt::format("no reduction is called {}", quote(name)),
                     suggest(name, known, "reductions")});
 }
 

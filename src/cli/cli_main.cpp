@@ -1,6 +1,7 @@
 #include "kernbench/cli.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <csignal>
@@ -8,6 +9,8 @@
 #include <exception>
 
 #include "base/file.hpp"
+#include "base/new_file.hpp"
+#include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/usage_error.hpp"
 #include "kernbench/error.hpp"
@@ -76,7 +79,11 @@ int run(int argc, char** argv, Registry& registry) {
   return session.action();
 }
 
-void complain(const char* text) { fmt::print(stderr, "kernbench: {}\n", text); }
+/// If standard error cannot be written either, the exit code still says what happened.
+void complain(std::string_view text) {
+  std::fflush(stderr);
+  (void)write_all(STDERR_FILENO, fmt::format("kernbench: {}\n", text));
+}
 
 /// The one place where errors become exit codes.
 int run_guarded(int argc, char** argv, Registry& registry) {
@@ -94,8 +101,7 @@ int run_guarded(int argc, char** argv, Registry& registry) {
     return complain(
                fmt::format("unexpected failure: {}\n  hint: this is a defect of KernBench itself; please "
                            "report it with the command that led here",
-                           error.what())
-                   .c_str()),
+                           printable(error.what()))),
            kDefect;
   }
 }

@@ -89,7 +89,7 @@ std::string describe(const std::string& name, const Registry& registry) {
     return entry->kind.empty() ? describe_section(*entry) : describe_kind(*components.find(entry->kind));
   const std::vector<std::string> names = known_names(registry);
   throw InputError(
-      {"cli.unknown-name", "", fmt::format("nothing is called '{}'", name),
+      {"cli.unknown-name", "", fmt::format("nothing is called {}", quote(name)),
        nearest(name, names).empty() ? "'kernbench list' shows the names" : suggest(name, names, "names")});
 }
 

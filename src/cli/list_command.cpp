@@ -54,7 +54,7 @@ std::string one_list(const std::string& name, const Session& session) {
   std::vector<std::string> names;
   for (const List& list : kLists) names.emplace_back(list.name);
   throw InputError(
-      {"cli.usage", "", fmt::format("there is no list of '{}'", name), suggest(name, names, "lists")});
+      {"cli.usage", "", fmt::format("there is no list of {}", quote(name)), suggest(name, names, "lists")});
 }
 
 std::string all_lists(const Session& session) {

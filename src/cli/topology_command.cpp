@@ -2,10 +2,14 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "base/file.hpp"
+#include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/machine_tree.hpp"
 #include "kernbench/error.hpp"
@@ -59,10 +63,20 @@ void add_check(CLI::App& topology, Session& session) {
     session.action = [&session, choice] {
       const Machine machine = choice->load(session.registry);
       const Graph graph(machine);
-      write_stdout(fmt::format("{}: ok: {}\n", choice->file, topology::headline(machine)));
+      write_stdout(fmt::format("{}: ok: {}\n", shown_path(choice->file), topology::headline(machine)));
       return 0;
     };
   });
+}
+
+/// We write SVG and nothing else: a name that promises another format is refused.
+void check_promises_svg(const std::string& output) {
+  std::string extension = std::filesystem::path(output).extension().string();
+  std::transform(extension.begin(), extension.end(), extension.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  if (extension.empty() || extension == ".svg") return;
+  throw InputError({"cli.format", shown_path(output), "the floor plan is drawn as SVG only",
+                    "write " + shown_path(std::filesystem::path(output).replace_extension(".svg").string())});
 }
 
 void add_draw(CLI::App& topology, Session& session) {
@@ -78,11 +92,13 @@ void add_draw(CLI::App& topology, Session& session) {
       ->required();
   command->callback([&session, options] {
     session.action = [&session, options] {
+      check_promises_svg(options->output);
       const Machine machine = options->machine.load(session.registry);
       const std::string svg = topology::draw_floor_plan(machine, Graph(machine));
       if (options->output == "-") return write_stdout(svg), 0;
       write_file(options->output, svg);
-      write_stdout(fmt::format("{}: the floor plan of {}\n", options->output, machine.source()));
+      write_stdout(fmt::format("{}: the floor plan of {}\n", shown_path(options->output),
+                               shown_path(machine.source())));
       return 0;
     };
   });

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "base/text.hpp"
 
@@ -40,15 +41,35 @@ std::vector<std::string> option_names(const CLI::App& app) {
   return names;
 }
 
-InputError unknown_word(const Reached& reached, const std::string& word) {
+/// The command that was given a word it does not know: options before a command are those of what stands before it.
+Reached owner_of_rest(const CLI::App& root) {
+  Reached reached{&root, root.get_name()};
+  for (auto inner = root.get_subcommands(); reached.app->remaining().empty() && !inner.empty();
+       inner = reached.app->get_subcommands()) {
+    reached.app = inner.front();
+    reached.words += " " + reached.app->get_name();
+  }
+  return reached;
+}
+
+bool has_option(const CLI::App& app, const std::string& word) {
+  const std::vector<std::string> names = option_names(app);
+  return std::find(names.begin(), names.end(), word.substr(0, word.find('='))) != names.end();
+}
+
+InputError unknown_word(const Reached& reached, const Reached& innermost, const std::string& word) {
   const bool is_option = word.starts_with('-');
+  if (is_option && has_option(*innermost.app, word))
+    return InputError({"cli.usage", "", fmt::format("'{}' has no option {}", reached.words, quote(word)),
+                       fmt::format("it belongs behind the command: {} {} …", innermost.words, shown(word))});
   const std::vector<std::string> commands = command_names(*reached.app);
   if (!is_option && commands.empty())
-    return InputError({"cli.usage", "", fmt::format("'{}' takes no further word '{}'", reached.words, word),
+    return InputError({"cli.usage", "",
+                       fmt::format("'{}' takes no further word {}", reached.words, quote(word)),
                        fmt::format("'{} --help' shows what it takes", reached.words)});
   return InputError(
       {"cli.usage", "",
-       fmt::format("'{}' has no {} '{}'", reached.words, is_option ? "option" : "command", word),
+       fmt::format("'{}' has no {} {}", reached.words, is_option ? "option" : "command", quote(word)),
        suggest(word, is_option ? option_names(*reached.app) : commands, is_option ? "options" : "commands")});
 }
 
@@ -56,12 +77,15 @@ InputError unknown_word(const Reached& reached, const std::string& word) {
 
 InputError usage_error(const CLI::App& app, const CLI::ParseError& error) {
   const Reached reached = innermost(app);
-  if (const auto extra = app.remaining(true); !extra.empty()) return unknown_word(reached, extra.front());
+  if (!app.remaining(true).empty()) {
+    const Reached owner = owner_of_rest(app);
+    return unknown_word(owner, reached, owner.app->remaining().front());
+  }
   const std::vector<std::string> commands = command_names(*reached.app);
   if (!commands.empty())
     return InputError({"cli.usage", "", fmt::format("'{}' needs a command", reached.words),
                        fmt::format("one of {}; '{} --help' explains", join(commands), reached.words)});
-  return InputError({"cli.usage", "", fmt::format("'{}': {}", reached.words, error.what()),
+  return InputError({"cli.usage", "", fmt::format("'{}': {}", reached.words, shown(error.what(), 300)),
                      fmt::format("'{} --help' shows what it takes", reached.words)});
 }
 

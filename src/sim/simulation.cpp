@@ -1,7 +1,11 @@
 #include <kernbench/sim/simulation.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <atomic>
 #include <barrier>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -62,6 +66,7 @@ class Simulation::Run {
   void receive(Worker& worker);
   void run_window(Worker& worker);
   void run_on_threads();
+  [[noreturn]] void refuse_threads(std::size_t started) const;
   void find_next(Worker& worker);
   void settle_clocks();
   void throw_first_error();
@@ -209,9 +214,38 @@ void Simulation::Run::run_on_threads() {
       run_window(worker);
     }
   };
+  // Threads wait until all of them exist: one that is missing would be waited for in every round.
+  enum Start { undecided, go, give_up };
+  std::atomic<Start> start = undecided;
+  const auto decide = [&](Start decision) {
+    start = decision;
+    start.notify_all();
+  };
   std::vector<std::jthread> threads;
-  for (std::size_t w = 1; w < workers_.size(); ++w) threads.emplace_back(work, std::ref(workers_[w]));
+  try {
+    for (std::size_t w = 1; w < workers_.size(); ++w)
+      threads.emplace_back([&, w] {
+        start.wait(undecided);
+        if (start == go) work(workers_[w]);
+      });
+  } catch (...) {
+    decide(give_up);
+    refuse_threads(threads.size() + 1);
+  }
+  decide(go);
   work(workers_.front());
+}
+
+/// Called where the exception of a thread that did not start is caught.
+void Simulation::Run::refuse_threads(std::size_t started) const {
+  try {
+    throw;
+  } catch (const std::system_error& error) {
+    throw InputError({"sim.threads", "",
+                      fmt::format("only {} of {} threads could be started: {}", started, workers_.size(),
+                                  error.code().message()),
+                      "ask for fewer threads; results do not depend on their number"});
+  }
 }
 
 Outcome Simulation::run(const RunOptions& options) { return Run(*this, options)(); }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/text.hpp"
 #include "tl/recorder.hpp"
 
 namespace kernbench::tl {
@@ -77,7 +78,7 @@ isa::EpilogueStep checked_step(Recorder& r, const Product& p, const EpilogueOp& 
   const bool relu = step.op == "relu";
   const auto* found = std::ranges::find(math_ops(), relu ? "maximum" : step.op, &MathOpInfo::name).base();
   if (found == math_ops().data() + math_ops().size() || !is_epilogue(*found))
-    r.fail(at, {"composite", fmt::format("unknown epilogue operation '{}'", step.op),
+    r.fail(at, {"composite", fmt::format("unknown epilogue operation {}", quote(step.op)),
                 "known: " + epilogue_names()});
   const auto operand = relu ? Operand(0, at) : step.operand;
   const bool has_operand = operand.kind() != Operand::Kind::none;
@@ -118,7 +119,7 @@ Op Context::composite(std::string_view op, const Tile& a, const Tile& b, const T
                       const CompositeOptions& options, At at) {
   auto& r = *recorder_;
   if (op != "gemm")
-    r.fail(at, {"composite", fmt::format("unknown composite operation '{}'", op), "known: gemm"});
+    r.fail(at, {"composite", fmt::format("unknown composite operation {}", quote(op)), "known: gemm"});
   const auto left = r.tile_or_reference(a, "composite", at), right = r.tile_or_reference(b, "composite", at);
   const auto product = checked_product(r, "composite gemm", left, right, at);
   const auto to = r.tile_or_reference(out, "composite", at);

@@ -16,7 +16,7 @@ const Queue* Recorder::find_queue(std::string_view name, std::string_view op, At
   if (found != queues.end()) return &*found;
   std::vector<std::string> known;
   for (const auto& q : queues) known.push_back(q.direction);
-  fail(at, {"direction", fmt::format("{}: unknown direction '{}'", op, name),
+  fail(at, {"direction", fmt::format("{}: unknown direction {}", op, quote(name)),
             known.empty() ? "this PE is not wired to any queue" : "this PE has " + join(known)});
 }
 

@@ -152,7 +152,7 @@ NodeId Graph::find(std::string_view path) const {
   std::vector<std::string> known = {"host",        "switch",      "sip0.pcie_ep",
                                     "sip0.io_cpu", "sip0.io_noc", "sip0.cube0.pe0"};
   const auto refuse = [&](const std::string& what) -> NodeId {
-    throw InputError({"topology.unknown-node", std::string(path), what, suggest(path, known, "nodes")});
+    throw InputError({"topology.unknown-node", shown(path), what, suggest(path, known, "nodes")});
   };
   if (path == "host") return host();
   if (path == "switch") return system_switch();
@@ -182,7 +182,7 @@ NodeId Graph::find(std::string_view path) const {
   known.clear();
   for (const std::string& name : names) known.push_back(fmt::format("sip{}.cube{}.{}", *sip, *cube, name));
   const std::vector<std::string> near = nearest(path, known);
-  throw InputError({"topology.unknown-node", std::string(path), "no such node in a cube",
+  throw InputError({"topology.unknown-node", shown(path), "no such node in a cube",
                     near.empty()
                         ? "a cube has r0c0 …, m_cpu, sram, hbm_ctrl.pe0 …, ucie_N.conn0 …, pe0.pe_dma …"
                         : fmt::format("did you mean '{}'?", join(near, "' or '"))});

@@ -45,7 +45,7 @@ void lift_attrs(YamlNode& component, const std::string& path) {
   std::erase_if(component.entries, [](const YamlNode::Entry& e) { return e.key == "attrs"; });
   for (const YamlNode::Entry& entry : inner.entries) {
     if (const YamlNode* first = component.find(entry.key))
-      refuse("duplicate-key", entry.place, fmt::format("duplicate key '{}'", entry.key),
+      refuse("duplicate-key", entry.place, fmt::format("duplicate key {}", quote(entry.key)),
              fmt::format("it is already set at {}; keep one of them", first->place.text()));
     component.entries.push_back(entry);
   }
@@ -87,7 +87,7 @@ void check_override_target(const std::string& path, const std::string& group, co
   std::vector<std::string> paths;
   for (const SchemaEntry& entry : schema()) paths.push_back(entry.path);
   const std::string& meant = group.empty() ? path : group;
-  refuse("unknown-key", place, fmt::format("no part of the machine is called '{}'", meant),
+  refuse("unknown-key", place, fmt::format("no part of the machine is called {}", quote(meant)),
          suggest(meant, paths, "parts"));
 }
 
@@ -166,8 +166,8 @@ class MachineLoader {
   [[noreturn]] static void refuse_key(const YamlNode::Entry& entry, const std::string& path,
                                       const std::vector<std::string>& known) {
     refuse("unknown-key", entry.place,
-           path.empty() ? fmt::format("unknown key '{}'", entry.key)
-                        : fmt::format("unknown key '{}' in '{}'", entry.key, path),
+           path.empty() ? fmt::format("unknown key {}", quote(entry.key))
+                        : fmt::format("unknown key {} in '{}'", quote(entry.key), path),
            suggest(entry.key, known, "keys"));
   }
 
@@ -250,7 +250,7 @@ Machine load_machine(const std::string& file_or_name, std::span<const std::strin
   }
   std::error_code error;
   if (!std::filesystem::exists(file_or_name, error))
-    throw InputError({"file.missing", file_or_name, "no such file, nor a machine that ships",
+    throw InputError({"file.missing", shown_path(file_or_name), "no such file, nor a machine that ships",
                       fmt::format("give the path of a machine file or one of {}", join(names))});
   return load_machine_text(read_text_file(file_or_name), file_or_name, overrides, registry);
 }

@@ -81,6 +81,19 @@ TEST(Yaml, RefusesMergeKeysAndTags) {
   expect_refused("a: !mine [1]\n", "yaml.tag", "f.yaml:1:4");
 }
 
+// yaml-cpp reports `! 2` as it reports '2': the mark itself must be found.
+TEST(Yaml, RefusesTheTagWithoutAName) {
+  expect_refused("a: ! 2\n", "yaml.tag", "f.yaml:1:4");
+  expect_refused("a: &x ! 2\n", "yaml.tag", "f.yaml:1:4");
+  expect_refused("a: ! '2'\n", "yaml.tag", "f.yaml:1:4");
+  expect_refused("a: ! [1]\n", "yaml.tag", "f.yaml:1:4");
+  expect_refused("! a: 1\n", "yaml.tag", "f.yaml:1:1");
+  expect_refused("# 4 × 4 – µ\nä: 1\nk: ! 2\n", "yaml.tag", "f.yaml:3:4");
+  expect_refused("\xEF\xBB\xBFk: ! 2\n", "yaml.tag", "f.yaml:1:4");
+  EXPECT_EQ(parse_yaml("\xEF\xBB\xBFk: 7!!!! # !!!!\nj: '!'\n", "f").find("j")->scalar, "!");
+  EXPECT_EQ(parse_yaml("# ×××!!!\nk: '! 2'\nj: x!\n", "f").find("k")->scalar, "! 2");
+}
+
 TEST(Yaml, ExpandsAnHonestAlias) {
   const YamlNode root = parse_yaml("a: &x [1, 2]\nb: *x\n", "f");
   EXPECT_EQ(root.find("b")->items.size(), 2u);

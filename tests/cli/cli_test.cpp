@@ -173,12 +173,15 @@ TEST_F(CliTest, DrawWritesAWholeFileOrNone) {
   const std::string text((std::istreambuf_iterator<char>(in)), {});
   EXPECT_THAT(text, StartsWith("<svg "));
   EXPECT_EQ(succeeds({"topology", "draw", "small", "-o", "-"}), text);
+  succeeds({"topology", "draw", "small", "-o", file("M.SVG")});
+  succeeds({"topology", "draw", "small", "-o", file("plan")});
   EXPECT_THAT(refused({"topology", "draw", "small", "-o", file("no/such/m.svg")}),
               HasSubstr("No such file or directory"));
   EXPECT_THAT(refused({"topology", "draw", "small", "-o", dir_.string()}), HasSubstr("Is a directory"));
   EXPECT_THAT(refused({"topology", "draw", "small", "-o", "/dev/full"}), HasSubstr("No space left"));
   EXPECT_THAT(refused({"topology", "draw", "small"}), HasSubstr("--output"));
-  EXPECT_EQ(files(), 1u);
+  EXPECT_THAT(refused({"topology", "draw", "small", "-o", file("m.png")}), HasSubstr("hint: write " + svg));
+  EXPECT_EQ(files(), 3u);
 }
 
 TEST_F(CliTest, AFailedWriteKeepsTheOldFile) {
@@ -199,6 +202,58 @@ TEST_F(CliTest, AStdoutThatFailsIsReported) {
     EXPECT_EQ(outcome.exit_code, 2) << bad;
     EXPECT_THAT(outcome.err, StartsWith("kernbench: standard output: cannot be written: ")) << bad;
   }
+}
+
+TEST_F(CliTest, TheExitCodeIsTheSameIfNobodyHearsTheComplaint) {
+  for (const char* bad : {"/dev/full", "closed"}) {
+    EXPECT_EQ(kernbench_with({"topology", "check", "missing"}, {.stderr_to = bad}).exit_code, 2) << bad;
+    EXPECT_EQ(kernbench_with({"topology", "show"}, {.stdout_to = bad, .stderr_to = bad}).exit_code, 2) << bad;
+    EXPECT_EQ(kernbench_with({"topology", "check", "small"}, {.stderr_to = bad}).exit_code, 0) << bad;
+  }
+}
+
+TEST_F(CliTest, AnOptionBeforeItsCommandIsSentBehindIt) {
+  EXPECT_THAT(
+      refused({"--topology", "small", "probe"}),
+      AllOf(HasSubstr("'kernbench' has no option '--topology'"), HasSubstr("kernbench probe --topology")));
+  EXPECT_THAT(
+      refused({"topology", "--set=sip.cube_mesh.w=8", "show"}),
+      AllOf(HasSubstr("'kernbench topology' has no option"), HasSubstr("kernbench topology show --set=")));
+  EXPECT_THAT(refused({"probe", "--topologie", "small"}), HasSubstr("did you mean '--topology'?"));
+}
+
+TEST_F(CliTest, TextOfTheUserIsShownWithoutItsControlCharacters) {
+  const std::string evil = "x\x1b[2J\ny";
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"topology", "check", evil},
+           {"describe", evil},
+           {"list", evil},
+           {evil},
+           {"--" + evil},
+           {"topology", "show", "--set", evil},
+           {"topology", "show", "--set", "system." + evil + "=1"},
+           {"topology", "draw", "small", "-o", "no/such/" + evil},
+           {"probe", "latency", evil, "host"},
+           {"probe", "latency", "host", "sip0.cube0.sram", "--op", evil}}) {
+    const std::string text = refused(words);
+    EXPECT_THAT(text, ::testing::Not(HasSubstr("\x1b"))) << words.back();
+    EXPECT_THAT(text, ::testing::Not(HasSubstr("\ny"))) << words.back();
+    EXPECT_THAT(text, HasSubstr("\\x1b[2J\\ny")) << words.back();
+  }
+}
+
+TEST_F(CliTest, LongTextOfTheUserIsShownInPart) {
+  const std::string huge(100'000, 'x');
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"topology", "check", huge},
+           {"describe", huge},
+           {huge},
+           {"--" + huge},
+           {"topology", "show", "--set", huge},
+           {"topology", "draw", "small", "-o", huge},
+           {"probe", "latency", huge, "host"},
+           {"probe", "latency", "host", "sip0.cube0.sram", "--bytes", huge}})
+    EXPECT_LE(refused(words).size(), 1000u) << words.front();
 }
 
 TEST_F(CliTest, AReaderThatWentAwayIsNoError) {

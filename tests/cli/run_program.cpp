@@ -21,16 +21,16 @@ std::string content(std::FILE* file) {
   return text;
 }
 
-void redirect_stdout(const std::string& to, std::FILE* out) {
+void redirect(int stream, const std::string& to, std::FILE* kept) {
   if (to == "closed") {
-    ::close(STDOUT_FILENO);
+    ::close(stream);
   } else if (to == "gone") {
     std::array<int, 2> ends{};
     if (::pipe(ends.data()) != 0) std::abort();
     ::close(ends[0]);
-    ::dup2(ends[1], STDOUT_FILENO);
+    ::dup2(ends[1], stream);
   } else {
-    ::dup2(to.empty() ? ::fileno(out) : ::open(to.c_str(), O_WRONLY), STDOUT_FILENO);
+    ::dup2(to.empty() ? ::fileno(kept) : ::open(to.c_str(), O_WRONLY), stream);
   }
 }
 
@@ -44,8 +44,8 @@ Outcome run_program(const std::vector<std::string>& command, const RunOptions& o
   argv.push_back(nullptr);
   const pid_t child = ::fork();
   if (child == 0) {
-    redirect_stdout(options.stdout_to, out);
-    ::dup2(::fileno(err), STDERR_FILENO);
+    redirect(STDOUT_FILENO, options.stdout_to, out);
+    redirect(STDERR_FILENO, options.stderr_to, err);
     if (options.largest_file > 0) {
       const rlimit limit{static_cast<rlim_t>(options.largest_file),
                          static_cast<rlim_t>(options.largest_file)};

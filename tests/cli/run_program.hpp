@@ -14,7 +14,8 @@ struct Outcome {
 struct RunOptions {
   std::string stdout_to =
       "";  // a file that takes standard output instead; "closed": none; "gone": a pipe nobody reads
-  long largest_file = 0;  // bytes any file may have; 0: no limit
+  std::string stderr_to = "";  // likewise a file, or "closed"
+  long largest_file = 0;       // bytes any file may have; 0: no limit
 };
 
 Outcome run_program(const std::vector<std::string>& command, const RunOptions& options = {});

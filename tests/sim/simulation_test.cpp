@@ -1,8 +1,15 @@
 #include <gmock/gmock.h>
 #include <kernbench/sim.hpp>
 
+#include <pthread.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <atomic>
+#include <cstdio>
+#include <cstdlib>
 #include <deque>
+#include <fstream>
 #include <memory>
 #include <stdexcept>
 #include <vector>
@@ -265,6 +272,37 @@ TEST(Simulation, IdlePartitionsTakeNoPartInTheRun) {
   EXPECT_EQ(sim.counters().events, 1001U);
   EXPECT_EQ(sim.partition(16).events(), 0U);
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they need address space themselves
+/// Runs on eight threads where there is room for the stacks of but a few.
+void run_short_of_threads() {
+  constexpr std::size_t kStack = 64 << 20;
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, kStack);
+  pthread_setattr_default_np(&attributes);
+  std::size_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  const rlim_t room = pages * static_cast<std::size_t>(::getpagesize()) + 3 * kStack;
+  const rlimit limit{room, room};
+  ::setrlimit(RLIMIT_AS, &limit);
+  ::alarm(60);  // rather than hang
+
+  Simulation sim(8, 10_ps);
+  for (int p = 0; p < 8; ++p) sim.partition(p).spawn(ticker(sim.partition(p), 100, 0));
+  try {
+    sim.run({.threads = 8});
+    std::fputs("nothing was thrown", stderr);
+  } catch (const InputError& e) {
+    std::fputs(e.what(), stderr);
+  }
+  std::exit(sim.run() == Outcome::drained && sim.now() == 1000_ps ? 0 : 1);
+}
+
+TEST(Simulation, ThreadsThatCannotBeStartedAreAnErrorAndLeaveItWhole) {
+  EXPECT_EXIT(run_short_of_threads(), testing::ExitedWithCode(0), "only [1-7] of 8 threads could be started");
+}
+#endif
 
 TEST(Simulation, NeedsAPartitionAndALookahead) {
   EXPECT_THROW(Simulation(0), InternalError);
