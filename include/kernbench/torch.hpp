@@ -14,8 +14,9 @@
 // before it in its stream has completed there. `wait`, host reads and leaving the context complete them. Making a
 // tensor is a map, and a write if it has content; a launch, a read, and dropping a tensor are one request each.
 //
-// A simulated program that fails (a fault, a deadlock) throws from the call that waits; the context is then of no
-// more use but to look at what happened so far. One thread uses a context.
+// A simulated program that fails (a fault, a deadlock) throws from the call that waits, and again from waits for what
+// failed. Launches that had not completed are given up then; tensors stay, with what was written so far, and the context
+// works on. One thread uses a context.
 #pragma once
 
 #include <atomic>

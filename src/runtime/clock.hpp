@@ -19,18 +19,19 @@ class Waiter {
 };
 
 /// Runs the simulation to the instants that host code waits for.
-class Clock final : public Waiter {
+class Clock {
  public:
   Clock(device::Processors& processors, const TorchOptions& options);
 
   Time now() const { return host_.now(); }
-  /// The simulated program has failed, and somebody was told.
+  /// The machine could not be brought to rest after a failure: nothing more can be simulated.
   bool failed() const { return failure_ != nullptr; }
-  void wait(Request& request) override;
   /// To the first instant at which one of them is complete; all that happens at that instant has happened then. Throws
-  /// what the simulated program throws (and again if asked again), SimulationError `runtime.deadlock` if nothing is
-  /// left that could complete them, Interrupted.
+  /// what the simulated program throws, SimulationError `runtime.deadlock` if nothing is left that could complete them,
+  /// Interrupted.
   void run_until_any(std::span<Request* const> requests);
+  /// Lets everything end that is under way, without an end of its own of anything that was given up.
+  void run_dry();
 
  private:
   void run(std::span<Request* const> requests);

@@ -138,8 +138,41 @@ std::shared_ptr<Request> Engine::install(Stream& stream, const device::WiringPtr
 
 // ── time ──
 
+void Engine::run_until_any(std::span<Request* const> requests) {
+  try {
+    clock_.run_until_any(requests);
+  } catch (const Interrupted&) {
+    throw;
+  } catch (...) {
+    give_up(std::current_exception());
+    throw;
+  }
+}
+
+/// What is under way ends before the launches it belongs to may go.
+void Engine::give_up(const std::exception_ptr& why) {
+  processors_.abort();
+  clock_.run_dry();
+  for (const auto& stream : streams_) stream->give_up(why);
+  let_go();
+  processors_.restart();
+  ++times_given_up_;
+}
+
+void Engine::settle(const std::exception_ptr& why) {
+  clock_.run_dry();
+  let_go();
+  const auto at_rest = [](const auto& stream) { return stream->open().empty(); };
+  if (!std::ranges::all_of(streams_, at_rest)) give_up(why);
+}
+
 void Engine::wait(Request& request) {
-  waiter_->wait(request);
+  Request* one[] = {&request};
+  if (request.failure()) std::rethrow_exception(request.failure());
+  if (waiter_ != nullptr)
+    waiter_->wait(request);
+  else
+    run_until_any(one);
   let_go();
   if (request.completed() >= host_->waited.met)
     host_->waited = Cause::at(request.record(), request.completed(), Reason::start);

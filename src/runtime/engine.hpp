@@ -42,7 +42,8 @@ struct LaunchSpec {
   std::string name;
   std::vector<PeCoord> targets;  // of one SIP, ascending
   std::array<int, 3> num_programs = {1, 1, 1};
-  device::WiringPtr wiring;  // whose queues the kernel may use; null: none
+  device::WiringPtr wiring = nullptr;                // whose queues the kernel may use; null: none
+  std::vector<std::shared_ptr<Request>> after = {};  // of other streams, that it comes after
 };
 
 class Engine : public std::enable_shared_from_this<Engine> {
@@ -89,9 +90,17 @@ class Engine : public std::enable_shared_from_this<Engine> {
                                   const std::function<void(tl::Context&)>& body);
 
   // ── time ──
-  /// Through whom everything waits; null: the clock itself.
-  void set_waiter(Waiter* waiter) { waiter_ = waiter != nullptr ? waiter : &clock_; }
+  /// Through whom everything waits; null: waiting lets the clock run.
+  void set_waiter(Waiter* waiter) { waiter_ = waiter; }
+  /// Throws what made it fail, if it was given up.
   void wait(Request& request);
+  /// To the first instant at which one of them is complete. If the simulated program fails, throws why; launches are
+  /// given up then, and the context can go on.
+  void run_until_any(std::span<Request* const> requests);
+  /// Lets everything end that can. What cannot is given up: waiting for it throws `why`.
+  void settle(const std::exception_ptr& why);
+  /// How often launches were given up: all queues are gone then.
+  int times_given_up() const { return times_given_up_; }
   void synchronize();
   /// The host program is over: completes everything.
   void finish();
@@ -100,6 +109,12 @@ class Engine : public std::enable_shared_from_this<Engine> {
   // ── what happened ──
   trace::RunLog log() const;
   const std::vector<data::Hazard>& hazards();
+
+  /// What the layer above keeps with a context.
+  struct Extension {
+    virtual ~Extension() = default;
+  };
+  std::unique_ptr<Extension> extension;
 
  private:
   template <class R, class... Args>
@@ -111,6 +126,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   std::shared_ptr<const Storage> allocate(const Shape& shape, DType dtype, const DPPolicy& policy,
                                           std::string name);
   bool wait_for_memory(Stream& stream);
+  void give_up(const std::exception_ptr& why);
   void let_go();
   RunReplay& replay();
   NdArray read_image(TensorState& tensor, const Region& region, const Chunks& chunks);
@@ -131,7 +147,8 @@ class Engine : public std::enable_shared_from_this<Engine> {
   HostThread* host_ = &main_;
   std::vector<int> devices_;  // that may be set
   Clock clock_;
-  Waiter* waiter_ = &clock_;
+  Waiter* waiter_ = nullptr;
+  int times_given_up_ = 0;
   std::unique_ptr<RunReplay> replay_;
   std::unique_ptr<RunHazards> hazards_;
   std::map<std::uint64_t, TensorState*> tensors_;  // alive, by virtual base

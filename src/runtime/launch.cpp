@@ -111,7 +111,10 @@ std::shared_ptr<Request> Engine::launch(const LaunchSpec& spec,
   }
   const int sip = spec.targets.front().sip;
   const auto request =
-      submit<LaunchRequest>(current_stream(), sip, spec.name, std::move(programs), spec.wiring);
+      std::make_shared<LaunchRequest>(processors_, static_cast<std::uint32_t>(requests_.size()), sip,
+                                      spec.name, std::move(programs), spec.wiring);
+  for (const auto& other : spec.after) request->comes_after(other);
+  current_stream().submit(request, *host_);
   launches_[static_cast<std::size_t>(sip)].push_back(request);
   return request;
 }

@@ -58,7 +58,8 @@ BenchRun run_bench(const topology::Machine& machine, const std::function<void(To
                       "the host program submitted nothing, so there is nothing to measure",
                       "make a tensor, launch a kernel"});
   engine.finish();
-  for (const auto& request : engine.requests()) run.completed = std::max(run.completed, request->completed());
+  for (const auto& request : engine.requests())
+    if (request->done()) run.completed = std::max(run.completed, request->completed());
   return run;
 }
 

@@ -1,6 +1,8 @@
 #include "runtime/stream.hpp"
 
+#include <algorithm>
 #include <array>
+#include <utility>
 
 #include "kernbench/error.hpp"
 
@@ -31,6 +33,7 @@ void Request::complete(device::OpRef record) {
   record_ = record;
   if (stops_clock) stream_->host_.stop();
   stream_->first_completed();
+  for (Stream* stream : std::exchange(held_up_, {})) stream->send_first();
 }
 
 void Stream::submit(std::shared_ptr<Request> request, HostThread& by) {
@@ -39,38 +42,74 @@ void Stream::submit(std::shared_ptr<Request> request, HostThread& by) {
   r.stream_ = this;
   r.submitted_ = host_.now();
   r.host_ = by.waited;
-  seen_.resize(std::max(seen_.size(), by.seen.size()));
-  for (std::size_t s = 0; s < by.seen.size(); ++s) {
-    if (static_cast<int>(s) == number_ || by.seen[s] <= seen_[s]) continue;
-    seen_[s] = by.seen[s];
-    r.after_.push_back(by.seen[s] - 1);
-  }
+  note_order(r, by);
   requests_.push_back(std::move(request));
   last_ = &r;
   open_.push_back(&r);
-  if (open_.size() == 1) send_first();
+  send_first();
 }
 
-/// It leaves because the one before it has completed, or because the host had waited for something.
+/// What it comes after in other streams, as far as the stream does not know yet.
+void Stream::note_order(Request& r, const HostThread& by) {
+  std::vector<std::uint32_t> seen = by.seen;
+  for (const auto& other : r.needs_) {
+    const auto stream = static_cast<std::size_t>(other->stream().number());
+    seen.resize(std::max(seen.size(), stream + 1));
+    seen[stream] = std::max(seen[stream], other->number() + 1);
+  }
+  seen_.resize(std::max(seen_.size(), seen.size()));
+  for (std::size_t s = 0; s < seen.size(); ++s) {
+    if (static_cast<int>(s) == number_ || seen[s] <= seen_[s]) continue;
+    seen_[s] = seen[s];
+    r.after_.push_back(seen[s] - 1);
+  }
+}
+
+/// It leaves because the one before it has completed, because the host had waited for something, or because what it
+/// needs has completed in another stream.
 void Stream::send_first() {
+  if (open_.empty() || first_left_) return;
   Request& r = *open_.front();
-  r.left_ = host_.now();
   Cause before = last_completion_;
   if (r.host_.met > before.met) before = r.host_;
+  for (const auto& other : r.needs_) {
+    if (!other->done()) return other->held_up_.push_back(this);
+    if (other->completed_ > before.met) before = Cause::at(other->record_, other->completed_, Reason::start);
+  }
+  r.needs_.clear();
+  r.left_ = host_.now();
+  first_left_ = true;
   r.leave(before);
 }
 
 void Stream::first_completed() {
   Request& r = *open_.front();
+  first_left_ = false;
   open_.pop_front();
   completed_.push_back(&r);
   last_completion_ = Cause::at(r.record_, r.completed_, Reason::start);
-  if (!open_.empty()) send_first();
+  send_first();
 }
 
 void Stream::let_go() {
   for (Request* r : completed_) r->let_go();
   completed_.clear();
+}
+
+void Stream::give_up(const std::exception_ptr& why) {
+  const auto ends = [](const Request* r) {
+    return r->phase() == Phase::launch || r->phase() == Phase::install;
+  };
+  if (!open_.empty() && ends(open_.front())) first_left_ = false;
+  for (Request* r : open_) {
+    r->held_up_.clear();
+    if (!ends(r)) continue;
+    r->failure_ = why;
+    r->stops_clock = false;
+    completed_.push_back(r);
+  }
+  std::erase_if(open_, ends);
+  send_first();
 }
 
 }  // namespace kernbench::runtime

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <deque>
+#include <exception>
 #include <memory>
 #include <string>
 #include <vector>
@@ -41,7 +42,12 @@ class Request : public std::enable_shared_from_this<Request> {
   /// Requests of other streams that the host had waited for when it submitted this one, as far as no earlier request
   /// of the stream knew.
   const std::vector<std::uint32_t>& after() const { return after_; }
+  /// Not null: it was given up, and will never be done. Waiting for it throws this.
+  const std::exception_ptr& failure() const { return failure_; }
   virtual Trace trace() const;
+
+  /// Before it is submitted: it does not leave before `other` is complete, whatever stream that is in.
+  void comes_after(std::shared_ptr<Request> other) { needs_.push_back(std::move(other)); }
 
   /// Whether the clock is to stand still when it completes.
   bool stops_clock = false;
@@ -63,6 +69,9 @@ class Request : public std::enable_shared_from_this<Request> {
   device::Cause host_;  // what the host waited for before it submitted this
   device::OpRef record_;
   std::vector<std::uint32_t> after_;
+  std::exception_ptr failure_;
+  std::vector<std::shared_ptr<Request>> needs_;
+  std::vector<Stream*> held_up_;  // streams whose first request needs this one
 };
 
 /// The requests of a run by number.
@@ -86,9 +95,13 @@ class Stream {
   const std::deque<Request*>& open() const { return open_; }
   /// Frees what completed requests needed. Not from within an event.
   void let_go();
+  /// Launches and installations that are not complete never will be: the machine has given up those at work, and the
+  /// others go with them. Not from within an event.
+  void give_up(const std::exception_ptr& why);
 
  private:
   friend class Request;
+  void note_order(Request& request, const HostThread& by);
   void send_first();
   void first_completed();
 
@@ -96,6 +109,7 @@ class Stream {
   sim::Partition& host_;
   Requests& requests_;
   std::deque<Request*> open_;
+  bool first_left_ = false;
   std::vector<Request*> completed_;  // since the last `let_go`
   Request* last_ = nullptr;
   device::Cause last_completion_;

@@ -1,0 +1,240 @@
+#include "kernbench/distributed.hpp"
+#include "runtime/host_world.hpp"
+
+namespace kernbench::dist {
+namespace {
+
+using runtime::complaint;
+using runtime::counting;
+using runtime::filled;
+using runtime::load;
+using namespace dtypes;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+void add(tl::Context& tl, tl::Ptr x, int times) {
+  auto tile = tl.load(x, {64}, i32);
+  for (int i = 0; i < times; ++i) tile = tile + 1;
+  tl.store(x, tile);
+}
+
+std::string text_of(const std::exception_ptr& cause) {
+  try {
+    std::rethrow_exception(cause);
+  } catch (const std::exception& e) {
+    return e.what();
+  }
+}
+
+/// What each rank failed with.
+std::map<int, std::string> failures(const std::function<void()>& call) {
+  std::map<int, std::string> texts;
+  try {
+    call();
+  } catch (const SpawnException& e) {
+    for (const auto& [rank, cause] : e.causes()) texts[rank] = text_of(cause);
+  }
+  return texts;
+}
+
+/// The instant at which a rank has made a tensor, launched a kernel and waited for it.
+Time work(Torch& torch, int rank, int times) {
+  torch.ahbm.set_device(rank);
+  Tensor x = torch.empty({64}, i32, {}, "x");
+  torch.wait(torch.launch("add", add, x, times));
+  return torch.now();
+}
+
+TEST(Spawn, TwoRanksThatDoTheSameEndAtTheInstantOfOneAlone) {
+  Torch alone(load());
+  const Time end = work(alone, 0, 3);
+  EXPECT_GT(end, 0_ps);
+  Torch torch(load());
+  std::vector<Time> ends(2);
+  spawn(
+      torch, [&](int rank) { ends[static_cast<std::size_t>(rank)] = work(torch, rank, 3); }, 2);
+  EXPECT_THAT(ends, ElementsAre(end, end));
+  EXPECT_EQ(torch.now(), end);
+}
+
+TEST(Spawn, EachRankGoesOnAtTheInstantItsOwnWaitIsOver) {
+  Torch one(load()), other(load());
+  const Time early = work(one, 0, 1), late = work(other, 0, 200);
+  ASSERT_LT(early, late);
+  Torch torch(load());
+  std::vector<Time> ends(2);
+  spawn(
+      torch, [&](int rank) { ends[static_cast<std::size_t>(rank)] = work(torch, rank, rank == 0 ? 200 : 1); },
+      2);
+  EXPECT_THAT(ends, ElementsAre(late, early));
+}
+
+TEST(Spawn, RanksRunOneAtATimeAndSwitchOnlyWhereTheyWait) {
+  Torch torch(load());
+  std::vector<std::string> order;
+  spawn(
+      torch,
+      [&](int rank) {
+        const auto note = [&](const char* what) { order.push_back(std::to_string(rank) + what); };
+        torch.ahbm.set_device(rank);
+        note(" begins");
+        Tensor x = torch.empty({64}, i32);
+        const auto launch = torch.launch("add", add, x, 1);
+        note(" waits");
+        torch.wait(launch);
+        note(" goes on");
+        torch.wait(launch);  // is over
+        note(" ends");
+      },
+      2);
+  EXPECT_THAT(order, ElementsAre("0 begins", "0 waits", "1 begins", "1 waits", "0 goes on", "0 ends",
+                                 "1 goes on", "1 ends"));
+}
+
+TEST(Spawn, EveryRankHasItsOwnNumberAndDevice) {
+  Torch torch(load());
+  torch.ahbm.set_device(1);
+  EXPECT_EQ(get_rank(torch), 0);
+  std::vector<int> seen;
+  spawn(
+      torch,
+      [&](int rank) {
+        seen.push_back(torch.ahbm.current_device());
+        torch.ahbm.set_device(rank);
+        Tensor x = torch.from_numpy(filled({64}, 10 * rank));
+        torch.launch("add", add, x, 1);
+        EXPECT_EQ(x.numpy(), filled({64}, 10 * rank + 1));
+        EXPECT_EQ(get_rank(torch), rank);
+        EXPECT_EQ(torch.ahbm.current_device(), rank);
+        EXPECT_EQ(x.sip(), rank);
+      },
+      2);
+  EXPECT_THAT(seen, ElementsAre(1, 1));  // the caller's, until another one is set
+  EXPECT_EQ(torch.ahbm.current_device(), 1);
+  EXPECT_EQ(get_rank(torch), 0);
+}
+
+TEST(Spawn, AFailedRankStopsTheOthersAndIsTheOnlyCause) {
+  Torch torch(load());
+  bool went_on = false, unwound = false;
+  const auto causes = failures([&] {
+    spawn(
+        torch,
+        [&](int rank) {
+          torch.ahbm.set_device(rank);
+          Tensor x = torch.zeros({64}, i32);
+          const auto launch = torch.launch("add", add, x, 1);
+          if (rank == 1) throw std::runtime_error("enough");
+          struct Unwinding {
+            bool& flag;
+            ~Unwinding() { flag = true; }
+          } unwinding{unwound};
+          try {
+            torch.wait(launch);
+          } catch (const std::exception&) {
+            went_on = true;
+          }
+          torch.wait(launch);
+          went_on = true;
+        },
+        2);
+  });
+  EXPECT_EQ(causes.size(), 1u);
+  EXPECT_EQ(causes.at(1), "enough");
+  EXPECT_FALSE(went_on);
+  EXPECT_TRUE(unwound);
+}
+
+TEST(Spawn, SaysWhichRankFailedWithWhat) {
+  Torch torch(load());
+  const auto fail = [&](int rank) {
+    if (rank == 1) throw InputError({"test.id", "here", "no more paper", ""});
+  };
+  EXPECT_EQ(complaint([&] { spawn(torch, fail, 2); }),
+            "dist.spawn-failed spawn: rank 1: here: no more paper");
+}
+
+TEST(Spawn, AfterAFailureTheContextWorks) {
+  Torch torch(load());
+  Tensor kept = torch.from_numpy(counting({64}), {}, "kept");
+  torch.launch("add", add, kept, 2);
+  const auto fail = [&](int rank) {
+    torch.ahbm.set_device(rank);
+    Tensor x = torch.zeros({64}, i32);
+    torch.wait(torch.launch("add", add, x, 1));
+    if (rank == 0) throw std::runtime_error("enough");
+  };
+  EXPECT_EQ(failures([&] { spawn(torch, fail, 2); }).size(), 1u);
+  EXPECT_EQ(kept.numpy().view<std::int32_t>()[5], 7);
+  std::vector<int> ran;
+  spawn(
+      torch, [&](int rank) { ran.push_back(rank); }, 2);
+  EXPECT_THAT(ran, ElementsAre(0, 1));
+}
+
+TEST(Spawn, RanksThatHaveNotBegunWhenAnotherFailsNeverDo) {
+  Torch torch(load());
+  std::vector<int> began;
+  const auto fail = [&](int rank) {
+    began.push_back(rank);
+    if (rank == 0) throw std::runtime_error("at once");
+  };
+  EXPECT_EQ(failures([&] { spawn(torch, fail, 2); }).size(), 1u);
+  EXPECT_THAT(began, ElementsAre(0));
+}
+
+TEST(Spawn, AFaultOfTheSimulatedProgramReachesTheHostAndTheContextWorksOn) {
+  Torch torch(load());
+  const auto stray = [](tl::Context& tl, tl::Ptr x) { tl.store(x, tl.load(x + (1 << 20), {64}, i32)); };
+  const auto fail = [&](int rank) {
+    torch.ahbm.set_device(rank);
+    if (rank == 0) return;
+    Tensor x = torch.zeros({64}, i32);
+    torch.wait(torch.launch("stray", stray, x));
+  };
+  const auto causes = failures([&] { spawn(torch, fail, 2); });
+  ASSERT_EQ(causes.size(), 1u);
+  EXPECT_THAT(causes.at(1), HasSubstr("stray"));
+  spawn(
+      torch, [&](int rank) { EXPECT_GT(work(torch, rank, 1), 0_ps); }, 2);
+}
+
+TEST(Spawn, NeedsADeviceForEveryRankAndNoSpawnAroundIt) {
+  Torch torch(load());
+  const auto nothing = [](int) {};
+  EXPECT_THAT(complaint([&] { spawn(torch, nothing, 3); }), HasSubstr("nprocs is 3"));
+  EXPECT_THAT(complaint([&] { spawn(torch, nothing, 0); }), HasSubstr("1 to 2"));
+  const auto causes = failures([&] {
+    spawn(
+        torch, [&](int) { spawn(torch, nothing, 1); }, 1);
+  });
+  EXPECT_THAT(causes.at(0), HasSubstr("a rank spawns ranks"));
+}
+
+TEST(Spawn, AnInterruptionIsNoFailureOfARank) {
+  std::atomic<bool> interrupt = false;
+  Torch torch(load(), {.interrupt = &interrupt});
+  const auto stop = [&](int rank) {
+    interrupt = true;
+    work(torch, rank, 1);
+  };
+  EXPECT_THROW(spawn(torch, stop, 2), runtime::Interrupted);
+  interrupt = false;
+}
+
+// The host's own program, after all ranks, knows what they waited for: its write to what a rank's kernel read is in order.
+TEST(Spawn, WhatRanksWaitedForTheHostHasWaitedFor) {
+  Torch torch(load());
+  Tensor x = torch.zeros({64}, i32, {}, "x");
+  const auto launch = [&](int rank) {
+    torch.ahbm.set_device(rank);
+    if (rank == 0) torch.wait(torch.launch("add", add, x, 1));
+  };
+  spawn(torch, launch, 2);
+  x.copy_(filled({64}, 3));
+  EXPECT_EQ(x.numpy(), filled({64}, 3));
+  EXPECT_TRUE(torch.hazards().empty());
+}
+
+}  // namespace
+}  // namespace kernbench::dist
