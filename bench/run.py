@@ -14,7 +14,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 
-# The cases WORKLOAD/kernbench and WORKLOAD/bare of kernbench_bench beside peers/WORKLOAD.py: unit, and the least ratio to SimPy and to the
+# The cases WORKLOAD/kernbench and WORKLOAD/bare of kernbench_benchmarks beside peers/WORKLOAD.py: unit, and the least ratio to SimPy and to the
 # bare queue (None: there is none) that we hold ourselves to. All engines give the same checksum.
 CASES = [
     ("hold", "timeout", 40, 0.65),
@@ -171,7 +171,7 @@ def main():
     parser.add_argument("--only", help="run this workload only")
     args = parser.parse_args()
 
-    binary = args.build_dir / "kernbench_bench"
+    binary = args.build_dir / "kernbench_benchmarks"
     print(ROW.format("workload", "unit", "KernBench", "beside", "its rate", "ratio", "target", ""))
     all_equal = compare_with_peers(binary, args.repetitions, args.only)
     compare_with_library(binary, args.repetitions, args.only)
