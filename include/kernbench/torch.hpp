@@ -218,6 +218,10 @@ class Torch {
 }  // namespace kernbench::runtime
 
 namespace kernbench {
+using runtime::Grid;
+using runtime::Handle;
+using runtime::LaunchOptions;
 using runtime::Torch;
 using runtime::TorchOptions;
+using runtime::Trace;
 }  // namespace kernbench
