@@ -27,10 +27,7 @@
 #include "kernbench/ndarray.hpp"
 #include "kernbench/param.hpp"
 #include "kernbench/registry.hpp"
-
-namespace kernbench::runtime {
-class Torch;
-}
+#include "kernbench/torch.hpp"
 
 namespace kernbench::bench {
 
@@ -62,8 +59,10 @@ class BenchReport {
 
   /// A figure of this bench, in order, for `results` of the JSON.
   void result(std::string name, ParamValue value);
-  /// The one line that says what came out, without the outcome of comparisons.
+  /// The one line that says what came out.
   void line(std::string text) { line_ = std::move(text); }
+  /// `OK`, `FAIL` or `not checked`: the outcome, to end the line with.
+  std::string_view verdict() const { return !outcome_ ? "not checked" : *outcome_ ? "OK" : "FAIL"; }
 
   /// Not given: not asked, or nothing was compared.
   std::optional<bool> outcome() const { return outcome_; }
@@ -79,7 +78,7 @@ class BenchReport {
   std::string line_;
 };
 
-using HostFunction = std::function<void(runtime::Torch&, const Options&, BenchReport&)>;
+using HostFunction = std::function<void(Torch&, const Options&, BenchReport&)>;
 
 struct Bench {
   std::string name;            // `matmul-composite`; `-` and `_` are alike

@@ -1,7 +1,13 @@
-#include "kernbench/bench.hpp"
+#include "bench/shipped.hpp"
 
 namespace kernbench {
 
-Registry builtin_registry() { return {topology::builtin_registry(), {}}; }
+Registry builtin_registry() {
+  Registry registry{topology::builtin_registry(), {}};
+  registry.benches.add(bench::matmul_composite());
+  registry.benches.add(bench::gpt3_qkv());
+  registry.benches.add(bench::va_offset_verify());
+  return registry;
+}
 
 }  // namespace kernbench

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 
 #include "base/file.hpp"
 #include "base/new_file.hpp"
@@ -19,13 +20,15 @@
 namespace kernbench {
 namespace {
 
-enum ExitCode : int { kOk = 0, kFailed = 1, kBadInput = 2, kDefect = 3 };
+enum ExitCode : int { kOk = 0, kFailed = 1, kBadInput = 2, kDefect = 3, kInterrupted = 130 };  // 128 + SIGINT
 
 constexpr const char* kAbout =
     "KernBench: what would this kernel do on that machine?\n"
     "A discrete-event simulator of multi-package AI accelerators.\n";
 constexpr const char* kExamples =
     "Examples:\n"
+    "  kernbench run --bench matmul-composite --verify-data\n"
+    "  kernbench run --bench matmul-composite M=128 variant=load_ref --set cube.hbm.access_ns=30\n"
     "  kernbench topology show                              the default machine\n"
     "  kernbench topology show small --set sip.cube_mesh.w=4\n"
     "  kernbench topology check my_machine.yaml\n"
@@ -59,13 +62,17 @@ int run(int argc, char** argv, Registry& registry) {
   app.get_formatter()->column_width(24);
   app.set_help_flag("-h,--help", "Explain this command");
   app.set_version_flag("--version", fmt::format("kernbench {}", version()), "Say which KernBench this is");
-  cli::Session session{registry, {}};
+  cli::Session session{
+      registry, argc > 0 ? std::filesystem::path(argv[0]).filename().string() : "kernbench", {}};
+  cli::add_run_command(app, session);
   cli::add_topology_command(app, session);
   cli::add_list_command(app, session);
   cli::add_describe_command(app, session);
   cli::add_probe_command(app, session);
+  cli::add_completion_command(app, session);
   cli::add_version_command(app, session);
   for (CLI::App* command : app.get_subcommands({})) command->group("Commands");
+  cli::add_complete_command(app, session);
   app.footer(kExamples);  // last, or every command would inherit it
   try {
     app.parse(argc, argv);
@@ -95,6 +102,8 @@ int run_guarded(int argc, char** argv, Registry& registry) {
     return complain(error.what()), kBadInput;
   } catch (const SimulationError& error) {
     return complain(error.what()), kFailed;
+  } catch (const runtime::Interrupted& error) {
+    return complain(error.what()), kInterrupted;
   } catch (const Error& error) {
     return complain(error.what()), kDefect;
   } catch (const std::exception& error) {

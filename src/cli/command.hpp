@@ -18,14 +18,19 @@ namespace kernbench::cli {
 
 struct Session {
   Registry& registry;
+  std::string program;          // the name it was called by
   std::function<int()> action;  // returns the exit code
 };
 
+void add_run_command(CLI::App& app, Session& session);
 void add_topology_command(CLI::App& app, Session& session);
 void add_list_command(CLI::App& app, Session& session);
 void add_describe_command(CLI::App& app, Session& session);
 void add_probe_command(CLI::App& app, Session& session);
+void add_completion_command(CLI::App& app, Session& session);
 void add_version_command(CLI::App& app, Session& session);
+/// Hidden: what the scripts of `completion` ask.
+void add_complete_command(CLI::App& app, Session& session);
 
 /// The machine a command works on: `[F] [--set KEY=VALUE …]`, or `[--topology F] [--set KEY=VALUE …]`.
 struct MachineChoice {

@@ -15,7 +15,7 @@ namespace kernbench::cli {
 namespace {
 
 std::string benches(const Session& session) {
-  std::string text = "benches (kernbench describe NAME)\n";
+  std::string text = "benches (kernbench run --bench NAME, kernbench describe NAME)\n";
   for (const Bench& bench : session.registry.benches.all())
     text += fmt::format("  {:<18} {}\n", bench.name, bench.doc);
   return text;

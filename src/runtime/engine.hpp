@@ -86,6 +86,12 @@ class Engine : public std::enable_shared_from_this<Engine> {
                                    const device::WiringPtr& replaced = nullptr);
 
   // ── launches ──
+  /// Called with every launch when it is submitted: before any of it is simulated.
+  using LaunchWatcher = std::function<void(const LaunchRequest&)>;
+  void watch_launches(LaunchWatcher watcher) { watcher_ = std::move(watcher); }
+  /// The memory behind virtual bytes of a tensor that is alive, as the PE will see it; false if there is none.
+  bool find_memory(PeCoord pe, address::VirtAddr begin, Bytes size,
+                   std::vector<address::PhysPiece>& out) const;
   std::shared_ptr<Request> launch(const LaunchSpec& spec, const std::vector<const TensorState*>& tensors,
                                   const std::function<void(tl::Context&)>& body);
 
@@ -149,6 +155,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   Clock clock_;
   Waiter* waiter_ = nullptr;
   int times_given_up_ = 0;
+  LaunchWatcher watcher_;
   std::unique_ptr<RunReplay> replay_;
   std::unique_ptr<RunHazards> hazards_;
   std::map<std::uint64_t, TensorState*> tensors_;  // alive, by virtual base

@@ -116,7 +116,20 @@ std::shared_ptr<Request> Engine::launch(const LaunchSpec& spec,
   for (const auto& other : spec.after) request->comes_after(other);
   current_stream().submit(request, *host_);
   launches_[static_cast<std::size_t>(sip)].push_back(request);
+  if (watcher_) watcher_(*request);
   return request;
+}
+
+bool Engine::find_memory(PeCoord pe, address::VirtAddr begin, Bytes size,
+                         std::vector<address::PhysPiece>& out) const {
+  out.clear();
+  const auto after = tensors_.upper_bound(begin.raw());
+  if (after == tensors_.begin()) return false;
+  const Storage& storage = *std::prev(after)->second->storage();
+  const Bytes offset = begin - storage.base;
+  if (storage.sip != pe.sip || offset + size > storage.size()) return false;
+  storage.segment(pe)->append_pieces(offset, size, out);
+  return true;
 }
 
 }  // namespace kernbench::runtime

@@ -16,7 +16,7 @@ Bench scale() {
       "multiplies a vector",
       {Param::integer("n", 1024, {1, 1e6}, "elements"), Param::number("factor", 2, {-10, 10}, "what by"),
        Param::choice("dtype", "f16", {"f16", "f32"}, "of the elements"), Param::flag("slow", false, "waits")},
-      [](runtime::Torch&, const Options&, BenchReport&) {}};
+      [](Torch&, const Options&, BenchReport&) {}};
 }
 
 template <class Fn>

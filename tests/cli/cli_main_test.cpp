@@ -55,7 +55,7 @@ TEST(CliMain, ListsAndDescribesAUsersOwnBench) {
   registry.benches.add({"scale-it",
                         "multiplies a vector",
                         {Param::integer("n", 1024, {1, 1e6}, "elements")},
-                        [](runtime::Torch&, const Options&, BenchReport&) {}});
+                        [](Torch&, const Options&, BenchReport&) {}});
   EXPECT_THAT(call({"list", "benches"}, registry).out, HasSubstr("scale-it           multiplies a vector"));
   EXPECT_EQ(call({"describe", "scale_it"}, registry).out,
             "scale-it: multiplies a vector\n"

@@ -1,0 +1,74 @@
+// Runs a bench and gathers everything that is to be said about it.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/lower_bound.hpp"
+#include "bench/utilization.hpp"
+#include "kernbench/bench.hpp"
+#include "kernbench/run_bench.hpp"
+
+namespace kernbench::bench {
+
+/// How far a run is.
+struct RunProgress {
+  std::size_t done = 0, submitted = 0;  // requests
+  std::string current;                  // the oldest one that is not done: `launch q`
+  Time now;                             // simulated
+  std::uint64_t events = 0;
+};
+
+struct RunOptions {
+  runtime::DeviceSelector device;
+  bool verify = false;  // compute numbers, and have the bench compare them
+  bool strict = false;  // hazards are failures
+  const std::atomic<bool>* interrupt = nullptr;
+  std::function<void(const RunProgress&)> progress;  // called about ten times a second while time passes
+};
+
+struct LaunchResult {
+  runtime::Trace trace;
+  LowerBound bound;  // of its pe_exec
+};
+
+struct Wall {
+  double seconds = 0;
+  std::uint64_t events = 0;
+  double peak_rss_mb = 0;
+  double events_per_s() const { return seconds > 0 ? static_cast<double>(events) / seconds : 0; }
+};
+
+struct RunResult {
+  std::string bench;
+  Options options;
+  topology::Machine machine;
+  std::string device;  // as it was selected
+  bool strict = false;
+  BenchReport report;
+  Time total;
+  std::uint64_t hash = 0;
+  std::vector<LaunchResult> launches;
+  Time lower_bound;                  // launches of a SIP one after the other; of several SIPs the longest
+  std::optional<trace::RunLog> log;  // what follows refers to it
+  trace::Summary summary;
+  trace::CriticalPath critical_path;
+  Utilization utilization;
+  std::vector<runtime::HazardReport> hazards;
+  Wall wall;
+
+  /// Launches that were faster than they can be: the models are wrong.
+  std::vector<const LaunchResult*> beaten_bounds() const;
+  /// Nothing is wrong with the run: comparisons, bounds and, if strict, hazards.
+  bool ok() const;
+};
+
+/// What the simulated program throws is thrown; what else a host function throws becomes a SimulationError.
+RunResult run(const Bench& bench, const Options& options, const topology::Machine& machine,
+              const RunOptions& how = {});
+
+}  // namespace kernbench::bench

@@ -1,0 +1,94 @@
+#include "bench/run_json.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "kernbench/version.hpp"
+#include "topology/machine_json.hpp"
+#include "trace/json.hpp"
+
+namespace kernbench::bench {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct ValueToJson {
+  Json operator()(std::monostate) const { return nullptr; }
+  template <class T>
+  Json operator()(const T& v) const {
+    return v;
+  }
+};
+
+Json options_json(const Options& options) {
+  Json out = Json::object();
+  for (const Param& option : options.params())
+    out[option.name] = std::visit(ValueToJson{}, options.value(option.name));
+  return out;
+}
+
+Json results_json(const BenchReport& report) {
+  Json out = Json::object();
+  for (const auto& [name, value] : report.results()) out[name] = std::visit(ValueToJson{}, value);
+  return out;
+}
+
+Json launches_json(const RunResult& result) {
+  Json list = Json::array();
+  for (const auto& [trace, bound] : result.launches)
+    list.push_back({{"name", trace.name},
+                    {"sip", trace.sip},
+                    {"total_ns", trace.total_ns()},
+                    {"pe_exec_ns", trace.pe_exec_ns()},
+                    {"network_ns", trace.network_ns()},
+                    {"queued_ns", trace.queued_ns()},
+                    {"late_starts", trace.late_starts},
+                    {"lower_bound_ns", bound.time.ns()},
+                    {"bound_by", bound.resource}});
+  return list;
+}
+
+Json utilization_json(const Utilization& utilization) {
+  Json out = trace::json_of(utilization.engines);
+  out["hbm"] = utilization.hbm;
+  out["link_max"] = utilization.link_max;
+  out["busiest_link"] = utilization.busiest_link;
+  return out;
+}
+
+Json hazards_json(const std::vector<runtime::HazardReport>& hazards) {
+  Json list = Json::array();
+  for (const auto& h : hazards)
+    list.push_back({{"kind", h.kind}, {"text", h.text}, {"occurrences", h.occurrences}});
+  return list;
+}
+
+}  // namespace
+
+Json to_json(const RunResult& result) {
+  const auto& outcome = result.report.outcome();
+  return {{"kernbench", version()},
+          {"bench", result.bench},
+          {"options", options_json(result.options)},
+          {"device", result.device},
+          {"machine", topology::to_json(result.machine, topology::Graph(result.machine))},
+          {"ok", result.ok()},
+          {"verified", outcome ? Json(*outcome) : Json()},
+          {"complaints", result.report.complaints()},
+          {"sim", {{"total_ns", result.total.ns()}, {"op_log_hash", fmt::format("{:016x}", result.hash)}}},
+          {"launches", launches_json(result)},
+          {"op_log_summary", trace::json_of(result.summary)},
+          {"utilization", utilization_json(result.utilization)},
+          {"lower_bound_ns", result.lower_bound.ns()},
+          {"critical_path", trace::json_of(result.critical_path)},
+          {"hazards", hazards_json(result.hazards)},
+          {"results", results_json(result.report)},
+          {"wall",
+           {{"seconds", result.wall.seconds},
+            {"events", result.wall.events},
+            {"events_per_s", result.wall.events_per_s()},
+            {"peak_rss_mb", result.wall.peak_rss_mb}}}};
+}
+
+}  // namespace kernbench::bench

@@ -1,0 +1,36 @@
+// How busy the machine was during launches, as fractions of what it can do.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "bench/workload.hpp"
+#include "kernbench/trace.hpp"
+
+namespace kernbench::bench {
+
+/// 0 … 1; of nothing: 0.
+struct Utilization {
+  trace::Utilization engines;  // union of busy intervals ÷ execution time, over the PEs that ran
+  double hbm = 0;  // bytes ÷ (bandwidth · time), over the slices that launches used, while they used them
+  double link_max = 0;       // the same of the link that was busiest
+  std::string busiest_link;  // `a → b`
+};
+
+/// Adds up what launches moved, each over its own execution time.
+class TrafficTotals {
+ public:
+  void add(const Workload& work, Time pe_exec);
+  Utilization over(const trace::Summary& summary, const topology::Graph& graph) const;
+
+ private:
+  struct Use {
+    Bytes bytes;
+    Time window;  // of the launches that used it
+  };
+  std::map<topology::LinkId, Use> links_;
+  double slice_ns_ = 0;  // bytes ÷ bandwidth, summed over slices
+  Time slice_window_;    // summed over slices
+};
+
+}  // namespace kernbench::bench

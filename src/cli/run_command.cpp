@@ -1,0 +1,107 @@
+// `kernbench run --bench NAME [option=value …]`
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/file.hpp"
+#include "base/new_file.hpp"
+#include "base/text.hpp"
+#include "bench/run_json.hpp"
+#include "cli/command.hpp"
+#include "cli/interrupt.hpp"
+#include "cli/progress.hpp"
+#include "cli/run_text.hpp"
+#include "kernbench/error.hpp"
+
+namespace kernbench::cli {
+namespace {
+
+struct RunCommand {
+  MachineChoice machine;
+  std::string bench;
+  std::vector<std::string> words;  // option=value
+  std::string device = "all";
+  bool verify = false;
+  bool strict = false;
+  std::string json;
+  bool quiet = false;
+
+  bool json_to_stdout() const { return json == "-"; }
+};
+
+/// A file's name may be no UTF-8, JSON must be.
+std::string json_text(const nlohmann::ordered_json& json) {
+  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+/// 3 where a bound was beaten: that is our fault, not the program's.
+int exit_code(const bench::RunResult& result) {
+  if (!result.beaten_bounds().empty()) return 3;
+  return result.ok() ? 0 : 1;
+}
+
+void write_result(const RunCommand& command, const bench::RunResult& result) {
+  if (!command.json.empty()) {
+    const std::string text = json_text(to_json(result));
+    if (command.json_to_stdout()) return write_stdout(text);
+    write_file(command.json, text);
+  }
+  write_stdout(run_headline(result) + (command.quiet ? "" : "\n" + run_summary(result)));
+}
+
+int run_bench_command(const Session& session, const RunCommand& command) {
+  const Bench& bench = session.registry.benches.at(command.bench);
+  const Options options = bench.read_options(command.words);
+  const topology::Machine machine = command.machine.load(session.registry);
+  const auto device = DeviceSelector::parse(command.device);
+  device.sips(machine);
+  if (!command.json.empty() && !command.json_to_stdout()) check_writable(command.json);
+  const InterruptFlag interrupt;
+  bench::RunResult result = [&] {
+    ProgressDisplay display(command.quiet ? ProgressDisplay::Kind::none : ProgressDisplay::kind_for_stderr());
+    return bench::run(bench, options, machine,
+                      {.device = device,
+                       .verify = command.verify,
+                       .strict = command.strict,
+                       .interrupt = &interrupt.flag(),
+                       .progress = [&](const bench::RunProgress& progress) { display.show(progress); }});
+  }();
+  write_result(command, result);
+  return exit_code(result);
+}
+
+void declare(CLI::App& command, RunCommand& options, const Session& session) {
+  command
+      .add_option("--bench", options.bench,
+                  fmt::format("What to run: {}", join(session.registry.benches.names())))
+      ->type_name("NAME")
+      ->required();
+  command
+      .add_option("option", options.words, "Options of the bench as option=value; 'describe NAME' lists them")
+      ->type_name("option=value");
+  options.machine.declare_option(command);
+  command.add_option("--device", options.device, "The SIPs it may use: all, or sip:N")
+      ->type_name("all|sip:N")
+      ->capture_default_str();
+  command.add_flag("--verify-data", options.verify, "Compute the numbers and compare them with a reference");
+  command.add_flag("--strict", options.strict, "Let hazards fail the run");
+  command.add_option("--json", options.json, "Write the result for programs; - for standard output")
+      ->type_name("FILE");
+  command.add_flag("--quiet", options.quiet, "Print the bench's line alone, and no progress");
+}
+
+}  // namespace
+
+void add_run_command(CLI::App& app, Session& session) {
+  CLI::App* command =
+      app.add_subcommand("run", "Run a bench on a machine: times, utilisation, critical path");
+  const auto options = std::make_shared<RunCommand>();
+  declare(*command, *options, session);
+  command->callback([&session, options] {
+    session.action = [&session, options] { return run_bench_command(session, *options); };
+  });
+}
+
+}  // namespace kernbench::cli

@@ -1,0 +1,110 @@
+#include "cli/run_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/text.hpp"
+
+namespace kernbench::cli {
+namespace {
+
+using bench::LaunchResult;
+using bench::RunResult;
+
+constexpr std::size_t kMostLaunches = 10;
+constexpr std::size_t kMostShares = 5;
+constexpr std::size_t kMostHazards = 5;
+
+/// What of the time was needed at least.
+std::string share_of(Time part, Time whole) {
+  return whole == Time() ? "" : fmt::format("{:.1f} %", 100 * part.ns() / whole.ns());
+}
+
+void put_launches(std::string& out, const RunResult& result) {
+  const auto to = std::back_inserter(out);
+  fmt::format_to(to, "{:<16} {:>3} {:>14} {:>14} {:>12} {:>14} {:>14} {:>8}\n", "launch", "sip", "total ns",
+                 "pe_exec ns", "network ns", "queued ns", "lower bound", "of exec");
+  const std::size_t rows = std::min(result.launches.size(), kMostLaunches);
+  for (std::size_t i = 0; i < rows; ++i) {
+    const auto& [trace, bound] = result.launches[i];
+    fmt::format_to(to, "{:<16} {:>3} {:>14.3f} {:>14.3f} {:>12.3f} {:>14.3f} {:>14.3f} {:>8}\n", trace.name,
+                   trace.sip, trace.total_ns(), trace.pe_exec_ns(), trace.network_ns(), trace.queued_ns(),
+                   bound.time.ns(), share_of(bound.time, trace.pe_exec));
+  }
+  if (rows < result.launches.size()) fmt::format_to(to, "and {} more\n", result.launches.size() - rows);
+  out += '\n';
+}
+
+std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
+
+void put_utilization(std::string& out, const bench::Utilization& u) {
+  const std::string where = u.busiest_link.empty() ? "" : fmt::format(" ({})", u.busiest_link);
+  fmt::format_to(std::back_inserter(out),
+                 "utilisation      gemm {}, math {}, dma_read {}, dma_write {}\n"
+                 "                 HBM {}, busiest link {}{}\n",
+                 percent(u.engines.gemm), percent(u.engines.math), percent(u.engines.dma_read),
+                 percent(u.engines.dma_write), percent(u.hbm), percent(u.link_max), where);
+}
+
+void put_bound(std::string& out, const RunResult& result) {
+  const auto longest = std::max_element(
+      result.launches.begin(), result.launches.end(),
+      [](const LaunchResult& a, const LaunchResult& b) { return a.bound.time < b.bound.time; });
+  if (longest == result.launches.end()) return;
+  fmt::format_to(std::back_inserter(out), "lower bound      {}, set by {}\n", to_string(result.lower_bound),
+                 longest->bound.resource);
+}
+
+void put_shares(std::string& out, const char* title, const std::vector<trace::Share>& shares) {
+  const std::size_t rows = std::min(shares.size(), kMostShares);
+  for (std::size_t i = 0; i < rows; ++i)
+    fmt::format_to(std::back_inserter(out), "{:<16} {:<24} {:>14.3f} ns {:>7}\n", i == 0 ? title : "",
+                   shares[i].name, shares[i].time.ns(), percent(shares[i].fraction));
+}
+
+void put_hazards(std::string& out, const RunResult& result) {
+  const auto& hazards = result.hazards;
+  fmt::format_to(std::back_inserter(out), "hazards          {}\n",
+                 hazards.empty() ? "none" : std::to_string(hazards.size()));
+  for (std::size_t i = 0; i < std::min(hazards.size(), kMostHazards); ++i)
+    fmt::format_to(std::back_inserter(out), "  {}\n", hazards[i].text);
+  if (hazards.size() > kMostHazards)
+    fmt::format_to(std::back_inserter(out), "  and {} more\n", hazards.size() - kMostHazards);
+}
+
+}  // namespace
+
+std::string run_headline(const RunResult& result) {
+  std::string out = fmt::format("{}\n", result.report.text().empty() ? result.bench : result.report.text());
+  for (const std::string& complaint : result.report.complaints())
+    out += fmt::format("[FAIL] {}\n", complaint);
+  for (const LaunchResult* launch : result.beaten_bounds())
+    out += fmt::format("[FAIL] launch '{}' took {}, less than the {} that {} needs: an error of the model\n",
+                       launch->trace.name, to_string(launch->trace.pe_exec), to_string(launch->bound.time),
+                       launch->bound.resource);
+  if (result.strict && !result.hazards.empty())
+    out += fmt::format("[FAIL] {} hazards, and --strict\n", result.hazards.size());
+  return out;
+}
+
+std::string run_summary(const RunResult& result) {
+  std::string out;
+  put_launches(out, result);
+  fmt::format_to(std::back_inserter(out), "simulated        {} in all, {} records, hash {:016x}\n",
+                 to_string(result.total), result.summary.records, result.hash);
+  put_utilization(out, result.utilization);
+  put_bound(out, result);
+  put_shares(out, "critical path", result.critical_path.by_resource);
+  put_shares(out, "by source line", result.critical_path.by_line);
+  put_hazards(out, result);
+  const std::vector<std::string> idealised = result.machine.idealised();
+  fmt::format_to(std::back_inserter(out), "machine          {}{}\n", result.machine.source(),
+                 idealised.empty() ? "" : fmt::format("; idealised: {}", join(idealised)));
+  fmt::format_to(std::back_inserter(out), "wall             {:.3f} s, {:.1f} M events, {:.0f} MB\n",
+                 result.wall.seconds, static_cast<double>(result.wall.events) / 1e6, result.wall.peak_rss_mb);
+  return out;
+}
+
+}  // namespace kernbench::cli

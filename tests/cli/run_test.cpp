@@ -1,0 +1,187 @@
+// `kernbench run` from outside: output, files, exit codes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "cli/progress.hpp"
+#include "cli/run_program.hpp"
+#include "cli/run_text.hpp"
+
+namespace kernbench {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
+using Json = nlohmann::ordered_json;
+
+class RunCommand : public ::testing::Test {
+ protected:
+  RunCommand() {
+    std::string name = (fs::temp_directory_path() / "kernbench_run_XXXXXX").string();
+    folder_ = ::mkdtemp(name.data());
+  }
+  ~RunCommand() override { fs::remove_all(folder_); }
+
+  /// In the test's folder, which is empty at first.
+  Outcome run(std::vector<std::string> words) const {
+    std::vector<std::string> command = {"/usr/bin/env", "-C", folder_.string(), KERNBENCH_BINARY, "run"};
+    command.insert(command.end(), words.begin(), words.end());
+    return run_program(command);
+  }
+  std::string succeeds(const std::vector<std::string>& words) const {
+    const Outcome outcome = run(words);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_THAT(outcome.err, IsEmpty());
+    return outcome.out;
+  }
+  std::string refused(const std::vector<std::string>& words) const {
+    const Outcome outcome = run(words);
+    EXPECT_EQ(outcome.exit_code, 2) << outcome.out << outcome.err;
+    EXPECT_THAT(outcome.out, IsEmpty());
+    EXPECT_THAT(outcome.err, AllOf(StartsWith("kernbench: "), HasSubstr("\n  hint: ")));
+    return outcome.err;
+  }
+  Json json_of(const std::string& name) const { return Json::parse(std::ifstream(folder_ / name)); }
+  std::size_t files() const {
+    return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(RunCommand, WorksInAnEmptyFolderAndSummarises) {
+  const std::string said =
+      succeeds({"--bench", "matmul-composite", "M=64", "K=128", "N=64", "--verify-data"});
+  EXPECT_THAT(said, StartsWith("matmul-composite 64×128×64 f16 ref_ref: "));
+  for (const char* part : {": OK\n", "\nmatmul             0 ", "lower bound", "sip0.cube0.hbm_ctrl.pe0",
+                           "gemm ", "busiest link", "critical path", "matmul_composite.cpp:",
+                           "hazards          none", "hash ", "idealised: routers 0 ns"})
+    EXPECT_THAT(said, HasSubstr(part));
+  EXPECT_EQ(files(), 0u);
+}
+
+// 3 ns until the load is issued; 128 B there and back: 8 ns of a burst, 0.5 ns at 256 GB/s, 5 ps of wires, twice.
+TEST_F(RunCommand, QuietLeavesTheBenchsLine) {
+  EXPECT_EQ(succeeds({"--bench", "va_offset_verify", "n_elem=64", "--verify-data", "--quiet", "--topology",
+                      "small"}),
+            "va-offset-verify 32 PEs × 64 f16: 0.020 us: OK\n");
+}
+
+TEST_F(RunCommand, WritesJsonToAFileOrToStandardOutputAlone) {
+  const std::vector<std::string> words = {"--bench", "matmul-composite", "M=64",
+                                          "--set",   "pe.clock_ghz=2",   "--json"};
+  auto to_file = words, to_stdout = words;
+  to_file.emplace_back("out.json");
+  to_stdout.emplace_back("-");
+  EXPECT_THAT(succeeds(to_file), HasSubstr("critical path"));
+  Json written = json_of("out.json");
+  Json printed = Json::parse(succeeds(to_stdout));
+  EXPECT_EQ(written["machine"]["machine"]["pe"]["clock_ghz"], 2.0);
+  EXPECT_EQ(written["options"]["M"], 64);
+  EXPECT_TRUE(written["wall"].is_object());
+  written.erase("wall");
+  printed.erase("wall");
+  EXPECT_EQ(written.dump(), printed.dump());
+  EXPECT_EQ(files(), 1u);
+}
+
+TEST_F(RunCommand, TwoRunsAreEqualByteForByteApartFromTheWallClock) {
+  const auto text = [&] {
+    Json json = Json::parse(
+        succeeds({"--bench", "gpt3-qkv", "tokens=8", "d_model=256", "--verify-data", "--json", "-"}));
+    json.erase("wall");
+    return json.dump(2);
+  };
+  EXPECT_EQ(text(), text());
+}
+
+TEST_F(RunCommand, UnknownNamesAreAnsweredWithTheNearest) {
+  EXPECT_THAT(refused({"--bench", "matmul-composit"}), HasSubstr("did you mean 'matmul-composite'?"));
+  EXPECT_THAT(refused({"--bench", "gpt3-qkv", "token=3"}), HasSubstr("did you mean 'tokens'?"));
+  EXPECT_THAT(refused({"--bench", "gpt3-qkv", "tokens=0"}), HasSubstr("from 1 to"));
+  EXPECT_THAT(refused({"--bench", "matmul-composite", "variant=ref_raf"}),
+              HasSubstr("did you mean 'ref_ref'"));
+  EXPECT_THAT(refused({"--bench", "gpt3-qkv", "--device", "sip:7"}), HasSubstr("sip:0 to sip:1"));
+  EXPECT_THAT(refused({"--bench", "gpt3-qkv", "--device", "gpu"}), HasSubstr("`all`, or `sip:N`"));
+  EXPECT_THAT(refused({"--bench", "gpt3-qkv", "--set", "pe.clock_gzh=1"}),
+              HasSubstr("did you mean 'clock_ghz'?"));
+  EXPECT_THAT(refused({"--bench", "gpt3-qkv", "--jsn", "x"}), HasSubstr("--json"));
+  EXPECT_THAT(refused({"--bench", "gpt3-qkv", "--topology", "nowhere.yaml"}), HasSubstr("machine file"));
+  EXPECT_THAT(refused({}), HasSubstr("--bench"));
+}
+
+TEST_F(RunCommand, WhatDoesNotFitTheMachineIsRefusedWithWhatWould) {
+  EXPECT_THAT(refused({"--bench", "gpt3-qkv", "d_model=100"}), AllOf(HasSubstr("w_q"), HasSubstr("16")));
+}
+
+// A bench that would take a while: it must not begin.
+TEST_F(RunCommand, AnUnwritableOutputIsRefusedBeforeSimulating) {
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_THAT(
+      refused({"--bench", "matmul-composite", "M=8192", "K=8192", "N=8192", "--json", "nowhere/out.json"}),
+      HasSubstr("nowhere/out.json"));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+  EXPECT_EQ(files(), 0u);
+}
+
+TEST_F(RunCommand, CtrlCStopsItWithoutAPartialFile) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::chdir(folder_.c_str());
+    ::close(STDERR_FILENO);
+    ::execl(KERNBENCH_BINARY, "kernbench", "run", "--bench", "matmul-composite", "M=16384", "K=16384",
+            "N=16384", "--json", "out.json", "--quiet", nullptr);
+    ::_exit(127);
+  }
+  ::usleep(500'000);
+  ::kill(child, SIGINT);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 130);
+  EXPECT_EQ(files(), 0u);
+}
+
+bench::RunResult with_launch(Time pe_exec, Time bound) {
+  bench::RunResult result;
+  result.bench = "mine";
+  result.launches.push_back({{.name = "k", .pe_exec = pe_exec}, {bound, "sip0.cube0.pe0.pe_gemm"}});
+  return result;
+}
+
+TEST(RunText, ALaunchThatBeatsItsBoundIsAnErrorOfTheModel) {
+  EXPECT_TRUE(with_launch(10_ns, 10_ns).ok());
+  const bench::RunResult result = with_launch(9_ns, 10_ns);
+  EXPECT_FALSE(result.ok());
+  EXPECT_EQ(cli::run_headline(result),
+            "mine\n[FAIL] launch 'k' took 9 ns, less than the 10 ns that sip0.cube0.pe0.pe_gemm needs: an "
+            "error of the "
+            "model\n");
+}
+
+TEST(RunText, HazardsAreFailuresIfStrict) {
+  bench::RunResult result = with_launch(10_ns, 10_ns);
+  result.hazards.push_back({"write-write", "two writes", 3});
+  EXPECT_THAT(cli::run_headline(result), Not(HasSubstr("FAIL")));
+  result.strict = true;
+  EXPECT_THAT(cli::run_headline(result), HasSubstr("[FAIL] 1 hazards, and --strict"));
+}
+
+TEST(Progress, IsABarOfRequests) {
+  EXPECT_EQ(cli::progress_line(
+                {.done = 6, .submitted = 8, .current = "launch q", .now = 1500_ns, .events = 2'500'000}),
+            "[###############-----] 6/8 launch q  1.500 us simulated, 2.5 M events");
+}
+
+}  // namespace
+}  // namespace kernbench
