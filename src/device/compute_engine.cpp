@@ -11,14 +11,15 @@ void Work::fill_phases(OpRecord& record) const {
 }
 
 void ComputeEngine::push(Work& work) {
-  waiting_.push_back(&work);
+  work.next_ = nullptr;
+  (first_ ? last_->next_ : first_) = &work;
+  last_ = &work;
   start_fetch();
 }
 
 void ComputeEngine::start_fetch() {
-  if (fetching_ || waiting_.empty()) return;
-  fetching_ = waiting_.front();
-  waiting_.pop_front();
+  if (fetching_ || !first_) return;
+  fetching_ = std::exchange(first_, first_->next_);
   fetch_over_ = false;
   fetching_->started = partition_.now();
   fetching_->on_started();

@@ -5,8 +5,6 @@
 // piece until the next stage can take it.
 #pragma once
 
-#include <deque>
-
 #include "device/fabric.hpp"
 #include "device/op_record.hpp"
 
@@ -37,6 +35,7 @@ class Work {
  private:
   Time unit_wait_;  // from `started`: how much of the wait for the unit is the unit's own
   Time unit_taken_;
+  Work* next_ = nullptr;  // behind it, waiting
 };
 
 /// Told when the fetch stage is free, and which work has left it.
@@ -66,7 +65,7 @@ class ComputeEngine {
   /// Hands over work whose operands are ready. It is done in order.
   void push(Work& work);
   /// Whether work handed over now would start at once.
-  bool has_room() const { return waiting_.empty() && !fetching_; }
+  bool has_room() const { return !first_ && !fetching_; }
   /// When the fetch stage was last left, and by which record.
   Time room_since() const { return room_since_; }
   OpRef left_by() const { return left_by_; }
@@ -84,7 +83,8 @@ class ComputeEngine {
   RoomListener& listener_;
   sim::Partition& partition_;
   const Ports ports_;
-  std::deque<Work*> waiting_;
+  Work* first_ = nullptr;  // waiting
+  Work* last_ = nullptr;
   Work* fetching_ = nullptr;
   Work* computing_ = nullptr;
   Work* storing_ = nullptr;

@@ -94,6 +94,7 @@ sim::Task<> Pe::issue(const ProgramTask& task) {
   Cause because = program_start_;
   for (isa::CommandIndex i = 0; i < task.program->commands().size(); ++i) {
     const isa::Command& c = task.program->command(i);
+    issuing_ = i;
     while (polls()) {
       co_await progress_.wait();
       because = Cause::at(polled_, partition_.now(), Reason::issue);

@@ -18,6 +18,7 @@
 #include "device/pe_ipcq.hpp"
 #include "device/pe_spec.hpp"
 #include "isa/transfer.hpp"
+#include "kernbench/deadlock.hpp"
 #include "kernbench/isa.hpp"
 
 namespace kernbench::device {
@@ -52,8 +53,12 @@ class Pe : private RoomListener, private QueueUser {
   /// Starts nothing any more. What is under way ends without effect; then it may be destroyed.
   void abort() { aborted_ = true; }
 
-  /// What is blocked, for a deadlock report: the line of the oldest command that has not retired.
+  /// Whether a program runs.
+  bool busy() const { return task_ != nullptr; }
+  /// The oldest command that has not retired.
   std::optional<isa::CommandIndex> waiting_for() const;
+  /// What the program that runs waits for, when nothing is left to do.
+  BlockedPe blocked() const;
 
  private:
   friend class TileStream;
@@ -126,6 +131,7 @@ class Pe : private RoomListener, private QueueUser {
   QueuePort* oldest_unclaimed();
   bool polls() const { return polling_ > 0; }
   void release_slot(isa::ValueId tile);
+  void add_wait(const Op& op, BlockedPe& blocked) const;
 
   OpRecord record_of(const Op& op, OpKind kind) const;
   OpRef next_serial() { return writer_.next(partition_.id()); }
@@ -170,6 +176,7 @@ class Pe : private RoomListener, private QueueUser {
   std::vector<Cause> engine_free_;  // per queue: when the engine could take another command
   std::int64_t scratch_free_ = 0;
   Cause scratch_freed_, queue_freed_, last_retired_, program_start_;
+  isa::CommandIndex issuing_ = 0;  // the command the CPU is at
   std::size_t issued_count_ = 0;
   std::size_t retired_count_ = 0;
 

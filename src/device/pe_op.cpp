@@ -10,10 +10,10 @@ namespace {
 
 /// The rows a dma command touches, piece by piece of its lanes. Whole rows of a two-dimensional pattern stay
 /// together.
-std::vector<VirtualRows> rows_of(const isa::Program& program, const isa::Command& command) {
-  std::vector<VirtualRows> rows;
+void find_rows(const isa::Program& program, const isa::Command& command, std::vector<VirtualRows>& rows) {
+  rows.clear();
   if (command.kind == isa::CommandKind::load_scalar)
-    return {{command.address, itemsize(program.scalar_dtype(command)), 1, 0}};
+    return rows.push_back({command.address, itemsize(program.scalar_dtype(command)), 1, 0});
   const int size = itemsize(program.value(program.moved(command)).dtype);
   isa::for_each_segment(program, command, [&](const isa::Segment& s) {
     const std::int64_t bytes = s.elements * size;
@@ -29,7 +29,6 @@ std::vector<VirtualRows> rows_of(const isa::Program& program, const isa::Command
     }
     rows.push_back({s.address, bytes, 1, 0});
   });
-  return rows;
 }
 
 }  // namespace
@@ -40,8 +39,8 @@ void Pe::DmaOp::start() {
   direction = c.kind == isa::CommandKind::dma_write ? Direction::write : Direction::read;
   end = pe_.tcm_;
   pieces.clear();
-  for (const VirtualRows& rows : rows_of(program, c))
-    translate(pe_.device_, pe_.mmu_, rows, pe_.issuer_of(index_), pieces);
+  find_rows(program, c, rows_);
+  for (const VirtualRows& rows : rows_) translate(pe_.device_, pe_.mmu_, rows, pe_.issuer_of(index_), pieces);
   if (pieces.empty()) return on_retired();  // every lane is off
   pe_.dma_.issue(*this);
 }

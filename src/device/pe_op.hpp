@@ -1,6 +1,7 @@
 // Commands under way in a PE.
 #pragma once
 
+#include "device/address_map.hpp"
 #include "device/pe.hpp"
 
 namespace kernbench::device {
@@ -49,6 +50,7 @@ class Pe::DmaOp final : public Op, public DmaTransfer {
 
  private:
   void on_retired() override;
+  std::vector<VirtualRows> rows_;
 };
 
 /// dot and math: one piece of work for their unit.

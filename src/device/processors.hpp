@@ -12,6 +12,7 @@
 #include "device/op_writer.hpp"
 #include "device/pe_spec.hpp"
 #include "device/queue_watcher.hpp"
+#include "kernbench/deadlock.hpp"
 
 namespace kernbench::device {
 
@@ -39,6 +40,9 @@ class Processors {
   /// Null: nobody watches. The watcher must outlive the runs it watches.
   void watch_queues(QueueWatcher* watcher) { watcher_ = watcher; }
   QueueWatcher* queue_watcher() const { return watcher_; }
+
+  /// When nothing is left to do: programs that have not ended, if there are any.
+  std::optional<IpcqDeadlock> find_deadlock() const;
 
   // After an error or a deadlock:
   //   processors.abort();               every program stops issuing, those on their way do not start

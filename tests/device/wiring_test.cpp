@@ -1,0 +1,190 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "device/queue_world.hpp"
+
+namespace kernbench::device {
+namespace {
+
+using namespace kernbench::dtypes;
+using address::MemorySpace;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::pe_of;
+using testing::QueueWorld;
+
+constexpr PeCoord kPe0{0, 0, 0}, kPe1{0, 0, 1}, kPe2{0, 0, 2}, kOther{1, 0, 0};
+
+/// What is said about a wiring that cannot be installed.
+std::string refusal(QueueWorld& w) {
+  try {
+    w.install();
+  } catch (const InputError& error) {
+    EXPECT_EQ(error.id(), "device.wiring");
+    return error.what();
+  }
+  ADD_FAILURE() << "was installed";
+  return "";
+}
+
+TEST(Wiring, TravelsToItsPesAndBack) {
+  QueueWorld w;
+  w.link(kPe0, "E", kPe1, "W");
+  w.install();
+  // As a launch to PE 1 (see ControlPath.OnePe): 41.117 ns to PE 0, r0c1 is 30 ps nearer to the M CPU.
+  EXPECT_EQ(w.installation, 2 * 41'117_ps);
+  EXPECT_THAT(w.installed->pes_of(0), ElementsAre(kPe0, kPe1));
+  EXPECT_TRUE(w.installed->pes_of(1).empty());
+}
+
+TEST(Wiring, RingsMustNotOverlap) {
+  QueueWorld w;
+  w.link(kPe0, "E", kPe1, "W");
+  w.link(kPe0, "S", kPe2, "N");
+  auto& ends = w.ends_of(kPe0);
+  const auto inside = ends[0].receives_from + w.wiring.rules.slot_size * 3;  // the last slot of E's
+  w.ends_of(kPe2)[0].sends_to = ends[1].receives_from = inside;
+  EXPECT_THAT(refusal(w),
+              AllOf(HasSubstr("sip0.cube0.pe0 S"), HasSubstr("overlaps the one of sip0.cube0.pe0 E")));
+}
+
+TEST(Wiring, NorThoseOfAnotherWiring) {
+  QueueWorld w;
+  w.link(kPe0, "E", kPe1, "W");
+  w.install();
+  QueueWiring again = w.wiring;
+  again.name = "again";
+  EXPECT_THROW(w.processors.queues().add(again), InputError);
+  w.processors.queues().drop(*w.installed);
+  EXPECT_NO_THROW(w.processors.queues().add(again));
+}
+
+TEST(Wiring, ARefusedWiringLeavesNothingBehind) {
+  QueueWorld w;
+  w.link(kPe0, "E", kPe1, "W");
+  QueueWiring bad = w.wiring;
+  bad.pes.push_back(
+      {kPe2, {{"N", kPe0, bad.pes[0].ends[0].receives_from, bad.pes[0].ends[0].receives_from}}});
+  EXPECT_THROW(w.processors.queues().add(bad), InputError);
+  EXPECT_NO_THROW(w.processors.queues().add(w.wiring));
+}
+
+TEST(Wiring, EveryDirectionNeedsAReciprocal) {
+  QueueWorld w;
+  w.link(kPe0, "E", kPe1, "W");
+  w.ends_of(kPe1)[0].sends_to = w.new_ring(kPe0);
+  EXPECT_THAT(refusal(w), HasSubstr("no direction of sip0.cube0.pe1 leads back"));
+}
+
+TEST(Wiring, APeIsWiredOnce) {
+  QueueWorld w;
+  w.link(kPe0, "E", kPe1, "W");
+  w.wiring.pes.push_back(w.wiring.pes[0]);
+  EXPECT_THAT(refusal(w), HasSubstr("sip0.cube0.pe0: is wired twice"));
+}
+
+TEST(Wiring, DirectionsHaveNamesOfTheirOwn) {
+  QueueWorld w;
+  w.link(kPe0, "E", kPe1, "W");
+  w.link(kPe0, "E", kPe2, "W");
+  EXPECT_THAT(refusal(w), HasSubstr("sip0.cube0.pe0 E: has no name of its own"));
+}
+
+TEST(Wiring, PesMustExistAndNotTalkToThemselves) {
+  QueueWorld missing;
+  missing.link(kPe0, "E", {0, 0, 8}, "W");
+  EXPECT_THAT(refusal(missing), HasSubstr("sip0.cube0.pe8: the machine has no such PE"));
+  QueueWorld self;
+  self.link(kPe0, "E", kPe0, "W");
+  EXPECT_THAT(refusal(self), HasSubstr("leads to the PE itself"));
+}
+
+TEST(Wiring, RingsLieInTheReceiversOwnMemory) {
+  QueueWorld w;
+  w.link(kPe0, "E", kPe1, "W");
+  w.ends_of(kPe0)[0].receives_from = w.ends_of(kPe1)[0].sends_to = address::pe_tcm_addr(kPe2, 8_MiB);
+  EXPECT_THAT(refusal(w), HasSubstr("rings in tcm are the receiver's own"));
+}
+
+TEST(Wiring, ReinstallingSetsTheCountersToZero) {
+  QueueWorld w;
+  w.link(kPe0, "E", kPe1, "W");
+  w.run({kPe0}, [](tl::Context& tl) { tl.send("E", tl.full({128}, 1.0, f16)); });
+  w.install();
+  w.run({kPe0, kPe1}, [](tl::Context& tl) {
+    if (pe_of(tl) == kPe0)
+      tl.send("E", tl.full({4}, 1.0, f16));
+    else
+      tl.recv("W", {4}, f16);  // not the 128 of before
+  });
+}
+
+TEST(Wiring, AnUninstalledWiringIsMissed) {
+  QueueWorld w;
+  w.link(kPe0, "E", kPe1, "W");
+  w.install();
+  UninstallRequest request(w.processors, w.installed, 0);
+  request.submit();
+  w.simulate();
+  w.launch({kPe0}, [](tl::Context& tl) { tl.send("E", tl.full({128}, 1.0, f16)); });
+  EXPECT_THROW(w.simulate(), SimulationError);
+}
+
+// ── errors of programs ──
+
+template <class Kernel>
+std::string failure(QueueWorld& w, const std::vector<PeCoord>& pes, Kernel kernel, const std::string& id) {
+  w.check_directions = false;
+  try {
+    w.launch(pes, kernel);
+    w.simulate();
+  } catch (const SimulationError& error) {
+    EXPECT_EQ(error.id(), id);
+    return error.what();
+  }
+  ADD_FAILURE() << "ran";
+  return "";
+}
+
+TEST(Wiring, AnUnknownDirectionListsTheKnownOnes) {
+  QueueWorld w;
+  w.link(kPe0, "E", kPe1, "W");
+  w.link(kPe0, "S", kPe2, "N");
+  const auto kernel = [](tl::Context& tl) { tl.send("up", tl.full({4}, 1.0, f16)); };
+  EXPECT_THAT(failure(w, {kPe0}, kernel, "device.direction"),
+              AllOf(HasSubstr("wiring_test.cpp:"), HasSubstr("'up'"), HasSubstr("this PE has E, S")));
+}
+
+TEST(Wiring, ASendOnAnUnwiredPe) {
+  QueueWorld w;
+  w.link(kPe0, "E", kPe1, "W");
+  const auto kernel = [](tl::Context& tl) { tl.send("E", tl.full({4}, 1.0, f16)); };
+  EXPECT_THAT(failure(w, {kPe2}, kernel, "device.no-queue"),
+              AllOf(HasSubstr("sip0.cube0.pe2 at wiring_test.cpp:"), HasSubstr("does not reach this PE")));
+}
+
+TEST(Wiring, ATileLargerThanASlot) {
+  QueueWorld w;
+  w.wiring.rules.slot_size = 128_B;
+  w.link(kPe0, "E", kPe1, "W");
+  const auto kernel = [](tl::Context& tl) { tl.send("E", tl.full({128}, 1.0, f16)); };
+  EXPECT_THAT(failure(w, {kPe0}, kernel, "device.slot"),
+              AllOf(HasSubstr("wiring_test.cpp:"), HasSubstr("a tile of 256 B in slots of 128 B")));
+}
+
+TEST(Wiring, AMessageOfAnotherSizeThanExpected) {
+  QueueWorld w;
+  w.link(kPe0, "E", kPe1, "W");
+  const auto kernel = [](tl::Context& tl) {
+    if (pe_of(tl) == kPe0)
+      tl.send("E", tl.full({128}, 1.0, f16));
+    else
+      tl.recv("W", {64}, f16);
+  };
+  EXPECT_THAT(failure(w, {kPe0, kPe1}, kernel, "device.message"),
+              AllOf(HasSubstr("receives a tile of 128 B from W, but 256 B was sent by kernel 'kernel' on "
+                              "sip0.cube0.pe0 at wiring_test.cpp:")));
+}
+
+}  // namespace
+}  // namespace kernbench::device
