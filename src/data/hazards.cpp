@@ -53,6 +53,7 @@ class HazardDetector::Detector {
   void judge(const Event& event, bool write, const AccessMap::Overlap& overlap);
   HazardOp op(const Event& event, bool write);
   void report(Hazard hazard);
+  void report_overwritten();
   void report_unread(const std::vector<Event>& sends);
 
   RunFacts& facts_;
@@ -100,6 +101,7 @@ void HazardDetector::Detector::transfer(const device::OpRecord& record, const Ev
   if (record.kind == OpKind::host_write || record.kind == OpKind::host_read)
     return access(event, pieces_of(facts_.host_transfer(record)), record.kind == OpKind::host_write);
   slots_.ended(event, record.end);
+  report_overwritten();
   const auto& command = program(event).command(event.command);
   if (record.kind == OpKind::load_scalar)
     return access(event,
@@ -114,16 +116,9 @@ void HazardDetector::Detector::queue_operation(const device::OpRecord& record, c
   const auto message = facts_.message(record);
   if (record.kind == device::OpKind::ipcq_send) {
     order_.sent(event, message);
-    slots_.ended(event, record.end);
-    if (const auto hazard = slots_.sent(event, message, record.start))
-      report({HazardKind::slot_overwritten,
-              op(hazard->user, false),
-              op(hazard->send, true),
-              {},
-              Bytes(0),
-              "",
-              1});
-    return;
+    slots_.ended(event, record.retired());
+    slots_.sent(event, message, record.start);
+    return report_overwritten();
   }
   order_.received(event, message);
   slots_.received(event, message, record.end);
@@ -143,6 +138,7 @@ void HazardDetector::Detector::tile_written(const Event& event, Time end) {
   tiles_written_.erase({event.origin, event.command});
   order_.ended(event);
   slots_.ended(event, end);
+  report_overwritten();
   for (const auto id : {spec.a, spec.b})
     if (p.value(id).kind == isa::ValueKind::reference)
       access(event, finder_.of_reference(event.origin, p, id), false);
@@ -193,6 +189,11 @@ void HazardDetector::Detector::report(Hazard hazard) {
     ++hazards_[at->second].occurrences;
 }
 
+void HazardDetector::Detector::report_overwritten() {
+  for (const auto& found : slots_.take_found())
+    report({HazardKind::slot_overwritten, op(found.user, false), op(found.send, true), {}, Bytes(0), "", 1});
+}
+
 void HazardDetector::Detector::report_unread(const std::vector<Event>& sends) {
   for (const auto& send : sends)
     report({HazardKind::unread_message, op(send, true), {}, {}, Bytes(0), "", 1});
@@ -204,6 +205,8 @@ void HazardDetector::Detector::drop_ring(std::uint64_t ring) {
 }
 
 const std::vector<Hazard>& HazardDetector::Detector::finish() {
+  slots_.finish();
+  report_overwritten();
   report_unread(slots_.unread());
   return hazards_;
 }

@@ -23,11 +23,17 @@ class SlotWatch {
     Event send;
   };
 
-  /// To be called in the order of records.
-  std::optional<Overwritten> sent(const Event& event, const Message& message, Time start);
+  // To be called in the order of records.
+  void sent(const Event& event, const Message& message, Time start);
   void received(const Event& event, const Message& message, Time end);
-  /// Any command: it may be a reader of received tiles.
-  void ended(const Event& event, Time end);
+  /// Any command: it may be a reader of received tiles. A send that forwards one has retired before its record
+  /// ends, so that what it read may rightly have been overwritten by then.
+  void ended(const Event& event, Time retired);
+  /// The run has ended: who has not retired never will.
+  void finish();
+
+  /// What was found since it was last asked.
+  std::vector<Overwritten> take_found() { return std::exchange(found_, {}); }
 
   /// The sends of messages that nobody received, in order of ring and number; of one ring, or of all.
   std::vector<Event> unread(std::optional<std::uint64_t> ring = {}) const;
@@ -40,13 +46,19 @@ class SlotWatch {
     Event send;
     bool received = false;
     std::uint32_t readers_left = 0;
-    Event last_user;  // until all have retired: the last in program order
+    Event last_reader;  // in program order
+    Event last_user;    // of those that have retired, and when
     Time last_use;
+    std::optional<Event> overwritten_by;
+    Time overwritten;
   };
+
+  void judge(std::map<Key, Slot>::iterator slot);
 
   RunFacts& facts_;
   std::map<Key, Slot> slots_;
   std::map<std::pair<std::uint32_t, isa::CommandIndex>, Key> tiles_;  // by the receive that made them
+  std::vector<Overwritten> found_;
 };
 
 }  // namespace kernbench::data

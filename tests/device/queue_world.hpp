@@ -1,6 +1,8 @@
 // PEs that talk to each other: a machine, a wiring on it, kernels over all of its SIPs, and all records.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <map>
 #include <memory>
