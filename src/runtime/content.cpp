@@ -7,31 +7,52 @@
 
 namespace kernbench::runtime {
 
+namespace {
+
+/// Row by row from `fill` to the places of the rows.
+void scatter_rows(const Torch::RowBytes& fill, const Chunks& chunks, std::span<std::byte> out) {
+  std::vector<std::byte> buffer(static_cast<std::size_t>(chunks.array_row));
+  for (std::int64_t row = 0; row < chunks.bytes / chunks.array_row; ++row) {
+    fill(row, buffer);
+    for (const Chunk& c : chunks.list) {
+      const std::int64_t in_chunk = row - c.in_array / chunks.array_row;
+      if (in_chunk < 0 || in_chunk >= c.rows) continue;
+      std::memcpy(out.data() + c.in_buffer + in_chunk * c.row_bytes,
+                  buffer.data() + c.in_array % chunks.array_row, static_cast<std::size_t>(c.row_bytes));
+    }
+  }
+}
+
+/// The element again and again, twice as much each time.
+void repeat(std::span<const std::byte> element, std::span<std::byte> out) {
+  std::ranges::copy(element, out.begin());
+  for (std::size_t done = element.size(); done < out.size();) {
+    const std::size_t n = std::min(done, out.size() - done);
+    std::memcpy(out.data() + done, out.data(), n);
+    done += n;
+  }
+}
+
+}  // namespace
+
 Engine::Fill array_content(NdArray array) {
-  return [array = std::make_shared<const NdArray>(std::move(array))](
-             const Chunks& chunks, std::span<std::byte> out) { scatter(chunks, array->bytes(), out); };
+  const auto keeps = static_cast<std::int64_t>(array.bytes().size());
+  return {[kept = std::make_shared<const NdArray>(std::move(array))](
+              const Chunks& chunks, std::span<std::byte> out) { scatter(chunks, kept->bytes(), out); },
+          keeps};
 }
 
 Engine::Fill value_content(DType dtype, double value) {
-  return [element = data::scalar_content(dtype, value), size = static_cast<std::size_t>(itemsize(dtype))](
-             const Chunks&, std::span<std::byte> out) {
-    for (std::size_t i = 0; i < out.size(); ++i) out[i] = element[static_cast<std::ptrdiff_t>(i % size)];
-  };
+  return {[element = data::scalar_content(dtype, value), size = static_cast<std::size_t>(itemsize(dtype))](
+              const Chunks&, std::span<std::byte> out) {
+    repeat({element.get(), size}, out);
+  }};
 }
 
 Engine::Fill row_content(Torch::RowBytes fill) {
-  return [fill = std::move(fill)](const Chunks& chunks, std::span<std::byte> out) {
-    std::vector<std::byte> buffer(static_cast<std::size_t>(chunks.array_row));
-    for (std::int64_t row = 0; row < chunks.bytes / chunks.array_row; ++row) {
-      fill(row, buffer);
-      for (const Chunk& c : chunks.list) {
-        const std::int64_t in_chunk = row - c.in_array / chunks.array_row;
-        if (in_chunk < 0 || in_chunk >= c.rows) continue;
-        std::memcpy(out.data() + c.in_buffer + in_chunk * c.row_bytes,
-                    buffer.data() + c.in_array % chunks.array_row, static_cast<std::size_t>(c.row_bytes));
-      }
-    }
-  };
+  return {[fill = std::move(fill)](const Chunks& chunks, std::span<std::byte> out) {
+    scatter_rows(fill, chunks, out);
+  }};
 }
 
 }  // namespace kernbench::runtime

@@ -49,11 +49,15 @@ Engine::Engine(const topology::Machine& machine, TorchOptions options)
       clock_(processors_, options_) {
   processors_.writer().set_sink(&log_);
   std::iota(devices_.begin(), devices_.end(), 0);
-  for (const int sip : devices_)
-    streams_.push_back(std::make_unique<Stream>(sip, sip, device_.host_partition(), requests_));
+  for (const int sip : devices_) add_stream(sip);
 }
 
 Engine::~Engine() = default;
+
+Stream& Engine::add_stream(int sip) {
+  const int number = static_cast<int>(streams_.size());
+  return *streams_.emplace_back(std::make_unique<Stream>(number, sip, device_.host_partition(), requests_));
+}
 
 void Engine::set_device(int sip) {
   if (std::ranges::find(devices_, sip) == devices_.end()) {
@@ -76,7 +80,7 @@ std::shared_ptr<const Storage> Engine::allocate(const Shape& shape, DType dtype,
                                                 std::string name) {
   while (true) {
     try {
-      return space_.allocate(shape, dtype, policy, host_->device, name);
+      return space_.allocate(shape, dtype, policy, current_stream().sip(), name);
     } catch (const address::AllocationError&) {
       if (!wait_for_memory(current_stream())) throw;
     } catch (const InputError& e) {
@@ -118,16 +122,20 @@ void Engine::write(TensorState& tensor, const Region& region, Fill fill) {
   Content content;
   if (tensor.image) {
     const auto buffer = std::make_shared<std::vector<std::byte>>(static_cast<std::size_t>(chunks.bytes));
-    fill(chunks, *buffer);
+    fill.fill(chunks, *buffer);
+    fill.keeps = chunks.bytes;
     tensor.image->write(runs, *buffer);
     content = [buffer](std::span<std::byte> out) { std::ranges::copy(*buffer, out.begin()); };
   } else {
-    content = [chunks = std::move(chunks), fill = std::move(fill)](std::span<std::byte> out) {
-      fill(chunks, out);
+    content = [chunks = std::move(chunks), make = std::move(fill.fill)](std::span<std::byte> out) {
+      make(chunks, out);
     };
   }
   const auto request = submit<TransferRequest>(tensor.stream(), Direction::write, tensor.storage(), runs);
-  if (options_.data) request->content = std::move(content);
+  if (!options_.data) return;
+  request->content = std::move(content);
+  request->content_bytes = fill.keeps;
+  content_bytes_ += fill.keeps;
 }
 
 std::shared_ptr<Request> Engine::install(Stream& stream, const device::WiringPtr& wiring,
@@ -179,6 +187,8 @@ void Engine::wait(Request& request) {
   const auto stream = static_cast<std::size_t>(request.stream().number());
   host_->seen.resize(std::max(host_->seen.size(), stream + 1));
   host_->seen[stream] = std::max(host_->seen[stream], request.number() + 1);
+  constexpr std::int64_t kMostKept = std::int64_t{1} << 30;
+  if (content_bytes_ > kMostKept) replay();
 }
 
 void Engine::let_go() {
@@ -212,7 +222,7 @@ trace::RunLog Engine::log() const {
 RunReplay& Engine::replay() {
   if (!replay_)
     replay_ = std::make_unique<RunReplay>(RunBooks{processors_, log_, requests_}, options_.replay_threads);
-  replay_->advance(clock_.now());
+  content_bytes_ -= replay_->advance(clock_.now());
   return *replay_;
 }
 

@@ -62,6 +62,8 @@ class Engine : public std::enable_shared_from_this<Engine> {
 
   // ── who calls ──
   HostThread& host() { return *host_; }
+  /// Another stream of a SIP, behind those there are.
+  Stream& add_stream(int sip);
   /// From now on calls are those of another thread of the host, or (null) of the host program again.
   void set_host(HostThread* host) { host_ = host != nullptr ? host : &main_; }
   /// InputError if there is no such device, or it is not one of those selected.
@@ -73,8 +75,11 @@ class Engine : public std::enable_shared_from_this<Engine> {
   // ── tensors ──
   std::shared_ptr<TensorState> create(const Shape& shape, DType dtype, const DPPolicy& policy,
                                       std::string name);
-  /// `fill` fills the region's array in the order of the storage, now or later or never.
-  using Fill = std::function<void(const Chunks&, std::span<std::byte>)>;
+  /// Fills the region's array in the order of the storage, now or later or never. `keeps` bytes until then.
+  struct Fill {
+    std::function<void(const Chunks&, std::span<std::byte>)> fill;
+    std::int64_t keeps = 0;
+  };
   void write(TensorState& tensor, const Region& region, Fill fill);
   NdArray read(TensorState& tensor, const Region& region);
   void drop(const TensorState& tensor);
@@ -160,6 +165,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   std::unique_ptr<RunHazards> hazards_;
   std::map<std::uint64_t, TensorState*> tensors_;  // alive, by virtual base
   std::uint64_t unnamed_ = 0;
+  std::int64_t content_bytes_ = 0;  // that writes keep until they are replayed
   bool finished_ = false;
 };
 

@@ -41,7 +41,8 @@ Grid union_of(const std::string& name, const std::vector<const TensorState*>& te
 
 LaunchSpec plan_launch(Engine& engine, const LaunchOptions& options,
                        const std::vector<const TensorState*>& tensors) {
-  const int sip = engine.host().device, cubes = engine.machine().cubes(), pes = engine.machine().pes();
+  const int sip = engine.current_stream().sip(), cubes = engine.machine().cubes(),
+            pes = engine.machine().pes();
   const std::string name = options.name.empty() ? "kernel" : options.name;
   std::vector<std::string> elsewhere;
   for (const TensorState* tensor : tensors) {

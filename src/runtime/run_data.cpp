@@ -1,5 +1,7 @@
 #include "runtime/run_data.hpp"
 
+#include <utility>
+
 #include "device/pe_spec.hpp"
 #include "kernbench/error.hpp"
 
@@ -103,16 +105,19 @@ class RunReplay::ReplayFacts final : public Facts {
     transfer.bytes = {buffer.get(), bytes};
     request.content(transfer.bytes);
     request.content = nullptr;
+    released_ += std::exchange(request.content_bytes, 0);
     made_bytes_ += bytes;
     return transfer;
   }
 
   std::size_t made_bytes() const { return made_bytes_; }
   void written() { made_.clear(), made_bytes_ = 0; }
+  std::int64_t take_released() { return std::exchange(released_, 0); }
 
  private:
   std::vector<std::unique_ptr<std::byte[]>> made_;
   std::size_t made_bytes_ = 0;
+  std::int64_t released_ = 0;
 };
 
 RunReplay::RunReplay(const RunBooks& books, int threads)
@@ -122,7 +127,7 @@ RunReplay::RunReplay(const RunBooks& books, int threads)
 
 RunReplay::~RunReplay() = default;
 
-void RunReplay::advance(Time now) {
+std::int64_t RunReplay::advance(Time now) {
   if (failure_) std::rethrow_exception(failure_);
   try {
     trace::in_total_order(books_.log.records(), next_, now,
@@ -132,6 +137,7 @@ void RunReplay::advance(Time now) {
     failure_ = std::current_exception();
     throw;
   }
+  return facts_->take_released();
 }
 
 void RunReplay::settle() {

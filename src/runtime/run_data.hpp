@@ -68,9 +68,9 @@ class RunReplay {
   RunReplay(const RunBooks& books, int threads);
   ~RunReplay();
 
-  /// Does everything that ended by now. Buffers of host reads are filled then. Throws what replay throws, and again if
-  /// asked again.
-  void advance(Time now);
+  /// Does everything that ended by now, and says how many bytes of content writes had kept for it. Buffers of host
+  /// reads are filled then. Throws what replay throws, and again if asked again.
+  std::int64_t advance(Time now);
   const data::MemoryStore& store() const { return store_; }
 
  private:

@@ -19,7 +19,7 @@ class Stream;
 
 /// A thread of control of the host: the host program, or under spawn one for each rank.
 struct HostThread {
-  int device = 0;                   // the current one
+  int device = 0;                   // the current one: the number of its stream
   device::Cause waited;             // the request it waited for last
   std::vector<std::uint32_t> seen;  // per stream: 1 + the last request it has waited for
 };

@@ -21,6 +21,13 @@ void check_array(const Storage& storage, const Shape& shape, const NdArray& arra
                     "shape and dtype must be the same; convert or reshape the array first"});
 }
 
+/// A copy of the array is made only if somebody will look at it.
+void write(TensorState& state, const Region& region, const NdArray& array) {
+  check_array(*state.storage(), region.shape, array);
+  Engine& engine = state.engine();
+  engine.write(state, region, engine.options().data || state.image ? array_content(array) : Engine::Fill{});
+}
+
 }  // namespace
 
 TensorState& Tensor::checked() const {
@@ -44,8 +51,7 @@ std::vector<ShardSpec> Tensor::shards() const {
 
 Tensor& Tensor::copy_(const NdArray& array) {
   TensorState& state = checked();
-  check_array(*state.storage(), shape(), array);
-  state.engine().write(state, Region::whole(state.layout()), array_content(array));
+  write(state, Region::whole(state.layout()), array);
   return *this;
 }
 
@@ -83,8 +89,7 @@ NdArray TensorSlice::numpy() const {
 }
 
 const TensorSlice& TensorSlice::copy_(const NdArray& array) const {
-  check_array(*state_->storage(), shape_, array);
-  state_->engine().write(*state_, Region::of(state_->layout().shape(), slices_), array_content(array));
+  write(*state_, Region::of(state_->layout().shape(), slices_), array);
   return *this;
 }
 
