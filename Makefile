@@ -13,7 +13,7 @@ build:
 	@cmake --build --preset release --target kernbench
 
 run: build
-	@build/release/kernbench topology show
+	@build/release/kernbench run --bench matmul-composite --verify-data
 
 test:
 	@scripts/setup.sh test

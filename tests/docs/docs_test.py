@@ -10,7 +10,7 @@ import sys
 import tempfile
 import unittest
 
-from markdown import blocks, relative_links
+from markdown import blocks, relative_links, shown_output
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BINARY = pathlib.Path(sys.argv.pop(1)).resolve()
@@ -35,9 +35,9 @@ class Docs(unittest.TestCase):
         self.assertGreaterEqual(ran, 4)
 
     def check_comments(self, text, output):
-        """A line `# kernbench: …` in a block, and those indented below it, are what the program says."""
+        """A line `# kernbench: …` in a block, and those indented below it, are what the program says; so is `#> …`."""
         expected = [line[2:] for line in text.splitlines() if line.startswith("# kernbench: ") or line.startswith("#   ")]
-        for line in expected:
+        for line in expected + shown_output(text):
             self.assertIn(line, output)
 
     def test_links_lead_to_files(self):

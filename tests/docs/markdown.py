@@ -27,6 +27,11 @@ def blocks(path: pathlib.Path):
         raise ValueError(f"{path}:{begin}: this block never ends")
 
 
+def shown_output(text: str):
+    """Lines `#> …` of a shell block: what its commands print."""
+    return [line[3:] for line in text.splitlines() if line.startswith("#> ")]
+
+
 def relative_links(path: pathlib.Path):
     """Targets of links and pictures that are files of the repository."""
     outside_blocks = re.sub(r"^```.*?^```", "", path.read_text(), flags=re.M | re.S)

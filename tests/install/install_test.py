@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Installs KernBench into a folder, builds the project that docs/machine-files.md shows against it, and runs it.
+"""Installs KernBench into a folder, builds against it what the guides show, and runs it: the project of docs/machine-files.md and
+examples/first_kernel with the commands of docs/first-kernel.md.
 
 Usage: install_test.py BUILD_DIR CXX_COMPILER
 """
@@ -11,9 +12,10 @@ import unittest
 
 HERE = pathlib.Path(__file__).resolve()
 sys.path.insert(0, str(HERE.parents[1] / "docs"))
-from markdown import blocks  # noqa: E402
+from markdown import blocks, shown_output  # noqa: E402
 
-GUIDE = HERE.parents[2] / "docs" / "machine-files.md"
+ROOT = HERE.parents[2]
+GUIDE = ROOT / "docs" / "machine-files.md"
 COMPILER = sys.argv.pop()
 BUILD = sys.argv.pop()
 
@@ -25,27 +27,55 @@ def run(*command, folder=None):
     return done.stdout
 
 
+def scripts(guide, program):
+    found = [block.text for block in blocks(guide) if f"run-with={program}" in block.info]
+    if not found:
+        raise AssertionError(f"{guide} has nothing to run with {program}")
+    return found
+
+
 class Install(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.temporary = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.temporary.cleanup)
+        cls.prefix = pathlib.Path(cls.temporary.name, "prefix")
+        run("cmake", "--install", BUILD, "--prefix", cls.prefix)
+
+    def build(self, project):
+        """In a folder of its own."""
+        folder = pathlib.Path(self.temporary.name, project.name + "-build")
+        run("cmake", "-G", "Ninja", "-S", project, "-B", folder, f"-DCMAKE_PREFIX_PATH={self.prefix}",
+            f"-DCMAKE_CXX_COMPILER={COMPILER}", "-DCMAKE_BUILD_TYPE=Debug")
+        run("cmake", "--build", folder)
+        return folder
+
+    def say(self, script, folder):
+        said = run("bash", "-euo", "pipefail", "-c", script, folder=folder)
+        for line in shown_output(script):
+            self.assertIn(line, said)
+        return said
+
+    def test_the_installed_program_runs(self):
+        self.assertIn("256 PEs", run(self.prefix / "bin" / "kernbench", "topology", "show"))
+
     def test_a_users_project_finds_builds_and_runs(self):
-        with tempfile.TemporaryDirectory() as temporary:
-            prefix, project = pathlib.Path(temporary, "prefix"), pathlib.Path(temporary, "acme")
-            run("cmake", "--install", BUILD, "--prefix", prefix)
-            self.assertIn("256 PEs", run(prefix / "bin" / "kernbench", "topology", "show"))
-            project.mkdir()
-            script = None
-            for block in blocks(GUIDE):
-                for word in block.info:
-                    if word.startswith("file="):
-                        (project / word[len("file="):]).write_text(block.text)
-                    if word == "run-with=acme":
-                        script = block.text
-            self.assertIsNotNone(script)
-            run("cmake", "-G", "Ninja", "-S", project, "-B", project, f"-DCMAKE_PREFIX_PATH={prefix}",
-                f"-DCMAKE_CXX_COMPILER={COMPILER}", "-DCMAKE_BUILD_TYPE=Debug")
-            run("cmake", "--build", project)
-            said = run("bash", "-euo", "pipefail", "-c", script, folder=project)
-            self.assertIn("fill_cycles: cycles to fill the array", said)
-            self.assertIn("impl acme.systolic", said)
+        project = pathlib.Path(self.temporary.name, "acme")
+        project.mkdir()
+        for block in blocks(GUIDE):
+            for word in block.info:
+                if word.startswith("file="):
+                    (project / word[len("file="):]).write_text(block.text)
+        folder = self.build(project)
+        said = "".join(self.say(script, folder) for script in scripts(GUIDE, "acme"))
+        self.assertIn("fill_cycles: cycles to fill the array", said)
+        self.assertIn("impl acme.systolic", said)
+
+    def test_the_first_kernel_says_what_its_guide_says(self):
+        folder = self.build(ROOT / "examples" / "first_kernel")
+        said = "".join(self.say(script, folder) for script in scripts(ROOT / "docs" / "first-kernel.md", "first_kernel"))
+        self.assertIn("axpy: y += a · x over all PEs of a SIP", said)
+        self.assertTrue((folder / "realistic.json").exists())
 
 
 if __name__ == "__main__":
