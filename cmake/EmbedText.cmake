@@ -1,7 +1,7 @@
 # Writes a .cpp that holds text files as constants. Run as a script:
-#   cmake -DOUT=f.cpp -DFILES="name=path;…" -P EmbedText.cmake
-# Defines `extern const EmbeddedText kEmbeddedTexts[]` (see topology/embedded.hpp), ended by a null name.
-set(body "#include \"topology/embedded.hpp\"\n\nnamespace kernbench::topology {\nconst EmbeddedText kEmbeddedTexts[] = {\n")
+#   cmake -DLAYER=topology -DOUT=f.cpp -DFILES="name=path;…" -P EmbedText.cmake
+# Defines `extern const EmbeddedText kEmbeddedTexts[]` of the layer (see its embedded.hpp), ended by a null name.
+set(body "#include \"${LAYER}/embedded.hpp\"\n\nnamespace kernbench::${LAYER} {\nconst EmbeddedText kEmbeddedTexts[] = {\n")
 foreach(pair ${FILES})
   string(REPLACE "=" ";" pair "${pair}")
   list(GET pair 0 name)
@@ -9,5 +9,5 @@ foreach(pair ${FILES})
   file(READ ${path} text)
   string(APPEND body "{\"${name}\", R\"yaml(${text})yaml\"},\n")
 endforeach()
-string(APPEND body "{nullptr, nullptr}};\n}  // namespace kernbench::topology\n")
+string(APPEND body "{nullptr, nullptr}};\n}  // namespace kernbench::${LAYER}\n")
 file(WRITE ${OUT} "${body}")

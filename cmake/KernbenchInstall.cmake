@@ -14,7 +14,7 @@ function(kernbench_install)
   install(TARGETS kernbench_all ${layers} EXPORT kernbenchTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
   install(TARGETS kernbench RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/kernbench DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-  install(FILES ${PROJECT_SOURCE_DIR}/topology.yaml DESTINATION ${CMAKE_INSTALL_DATADIR}/kernbench)
+  install(FILES ${PROJECT_SOURCE_DIR}/topology.yaml ${PROJECT_SOURCE_DIR}/ccl.yaml DESTINATION ${CMAKE_INSTALL_DATADIR}/kernbench)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/topologies DESTINATION ${CMAKE_INSTALL_DATADIR}/kernbench)
 
   set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/kernbench)

@@ -4,8 +4,9 @@
 // Tensors larger than a slot are worked on in pieces that fit one. Two rules keep queues of few slots from
 // blocking each other for ever; the steps below follow them:
 //   1. Sends and receives of a round take turns, tile by tile: never all sends first.
-//   2. A received tile holds its slot until it has been read for the last time. So at most `slots − 1` tiles
-//      that came from one direction are kept at a time; whoever keeps more copies them (`out_of_slot`).
+//   2. A received tile holds its slot until it has been read for the last time. So at most half of the slots of
+//      a direction are filled with tiles that wait for a later round; whoever keeps more copies them
+//      (`out_of_slot`). The other half is for what is under way meanwhile.
 // Then every wait is for something earlier in one order that all ranks share, and waits in a circle cannot
 // be.
 #pragma once
@@ -52,10 +53,10 @@ std::vector<Piece> in_every_part(const tl::Context& tl, const Piece& whole, int 
                                  Pieces pieces, At at = At::current());
 /// Up to `n` pieces at a time.
 std::vector<Pieces> batches(Pieces all, std::int64_t n);
-/// Tiles of these sizes that may be in use at a time without filling the scratch; at least 1.
+/// Tiles of one rank that a batch should have, to keep queues busy without filling the scratch; at least 1.
 std::int64_t tiles_at_once(const tl::Context& tl, Pieces all);
-/// The most tiles of one direction to be kept in their slots; at least 1.
-std::int64_t kept_at_once(const tl::Context& tl, const Call& call, Pieces all);
+/// The most tiles of one direction to be kept in their slots: half of the slots, at least 1.
+std::int64_t kept_at_once(int slots);
 
 tl::Tile load(tl::Context& tl, const Piece& piece, At at = At::current());
 void store(tl::Context& tl, const Piece& piece, const tl::Tile& tile, At at = At::current());
@@ -86,26 +87,25 @@ struct Ring {
 };
 Ring ring_of(const Call& call);
 
+using Source = std::function<tl::Tile(std::size_t piece)>;
+using Sink = std::function<void(std::size_t piece, const tl::Tile& tile)>;
+
 /// Everybody's tiles go round once: each rank passes on what comes and combines it with its own. size − 1
 /// rounds. At most `kept_at_once` pieces. The order of combining differs from rank to rank.
 void ring_accumulate(tl::Context& tl, const Ring& ring, Pieces pieces, Tiles& tiles, ReduceOp op,
                      At at = At::current());
-
-using Source = std::function<tl::Tile(std::size_t piece)>;
-using Sink = std::function<void(std::size_t piece, const tl::Tile& tile)>;
-
 /// Piece p is combined along the ring from rank p + 1 to rank p (mod size), which ends with the result.
 /// `mine` gives this rank's contribution, when it is needed. Returns a tile for each piece, the result for
 /// this rank's own.
 Tiles ring_reduce_scatter(tl::Context& tl, const Ring& ring, Pieces pieces, ReduceOp op, const Source& mine,
                           At at = At::current());
-/// Piece p goes from rank p (mod size) round to all others, which hand it to `take` as it comes. Per rank at
-/// most `kept_at_once` pieces.
+/// Piece p goes from rank p (mod size), which has it in `tiles`, round to all others, which hand it to `take` as
+/// it comes.
 void ring_all_gather(tl::Context& tl, const Ring& ring, Pieces pieces, Tiles tiles, const Sink& take,
                      At at = At::current());
-/// Both: every tile becomes the combination of all ranks' tiles, with the same bits everywhere.
-void ring_all_reduce(tl::Context& tl, const Ring& ring, Pieces pieces, Tiles& tiles, ReduceOp op,
-                     At at = At::current());
+/// Both: every piece is combined over all ranks, with the same bits everywhere, and handed to `take`.
+void ring_all_reduce(tl::Context& tl, const Ring& ring, Pieces pieces, ReduceOp op, const Source& mine,
+                     const Sink& take, At at = At::current());
 
 // ── lines ──
 
@@ -139,10 +139,11 @@ tl::Tile broadcast_from_root(tl::Context& tl, const Way& way, const Piece& piece
 
 // ── SIPs ──
 
-/// Combines tiles over the SIPs by their `global_…` directions, as the machine joins them: a ring, rings of
-/// rows and columns, or lines of rows and columns. The same bits everywhere.
-void exchange_between_sips(tl::Context& tl, const Call& call, Pieces pieces, Tiles& tiles,
-                           At at = At::current());
+/// Combines pieces over the SIPs by their `global_…` directions, as the machine joins them: a ring, rings of
+/// rows and columns, or lines of rows and columns. The same bits everywhere. `mine` gives this SIP's
+/// contribution, `take` gets each result once.
+void exchange_between_sips(tl::Context& tl, const Call& call, Pieces pieces, const Source& mine,
+                           const Sink& take, At at = At::current());
 /// How many pieces at a time keep that busy.
 std::int64_t exchanged_at_once(const tl::Context& tl, const Call& call, Pieces all);
 /// All-reduces `call.input`: along `way` to the root of each SIP, between the roots, and back.

@@ -263,4 +263,28 @@ YamlNode parse_yaml(const std::string& text, const std::string& file) {
   }
 }
 
+namespace {
+
+void put_at(YamlNode& node, const YamlPlace& place) {
+  node.place = place;
+  for (YamlNode& item : node.items) put_at(item, place);
+  for (YamlNode::Entry& entry : node.entries) {
+    entry.place = place;
+    put_at(entry.value, place);
+  }
+}
+
+}  // namespace
+
+std::optional<YamlOverride> parse_override(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) return std::nullopt;
+  const std::string place_name = "--set " + text;
+  YamlOverride given{text.substr(0, equals),
+                     parse_yaml(text.substr(equals + 1), place_name),
+                     {std::make_shared<const std::string>(place_name)}};
+  put_at(given.value, given.place);
+  return given;
+}
+
 }  // namespace kernbench

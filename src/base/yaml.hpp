@@ -6,6 +6,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -45,6 +46,15 @@ struct YamlNode::Entry {
   YamlPlace place;
   YamlNode value;
 };
+
+/// `PATH=VALUE` as given on a command line. All places in the value are the override itself.
+struct YamlOverride {
+  std::string path;
+  YamlNode value;
+  YamlPlace place;  // `--set PATH=VALUE`
+};
+/// Nothing if the text is no override; InputError (`yaml.…`) if its value cannot be read.
+std::optional<YamlOverride> parse_override(const std::string& text);
 
 /// Reads one document. `file` names it in errors. Throws InputError (`yaml.…`).
 YamlNode parse_yaml(const std::string& text, const std::string& file);

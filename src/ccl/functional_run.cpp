@@ -37,7 +37,7 @@ void FunctionalRun::connect(const FunctionalWorld& world) {
                         "a link of a PE on which no rank is", "give links between the PEs of the ranks"});
     rank(from->second).ends[link.direction].out = rings_.size();
     rank(to->second).ends[link.peer_direction].in = rings_.size();
-    rings_.push_back({to->second, from->second, link.peer_direction, link.direction, {}, 0, {}});
+    rings_.push_back({to->second, from->second, link.peer_direction, link.direction, {}, {}, 0, 0, {}});
   }
 }
 
@@ -98,14 +98,14 @@ void FunctionalRun::perform(int r, const isa::Command& c) {
 bool FunctionalRun::send(int r, const isa::Command& c) {
   auto& me = rank(r);
   auto& ring = rings_[me.ends.find(me.program->direction(c))->second.out];
-  if (options_.slots && ring.taken >= *options_.slots) return false;
+  if (options_.slots && std::ssize(ring.in_use) >= *options_.slots) return false;
   const auto id = c.read[0];
   const auto value = me.tiles.operand(id);
   const auto depth = me.depth[me.program->base(id)] + 1;
   const Bytes size = me.program->bytes(id);
   ring.messages.push_back(
       {data::Buffer(value.keep, const_cast<std::byte*>(value.array.data)), size, depth, r, me.next});
-  ++ring.taken;
+  ring.in_use.push_back(true);
   ring.sent += size;
   ++messages_;
   bytes_ += size;
@@ -144,6 +144,7 @@ void FunctionalRun::deliver(int r, const isa::Command& c, Ring& ring) {
   auto& me = rank(r);
   const auto message = std::move(ring.messages.front());
   ring.messages.pop_front();
+  const auto number = ring.received++;
   const Bytes size = me.program->bytes(c.result);
   if (size != message.size)
     throw SimulationError(
@@ -160,9 +161,15 @@ void FunctionalRun::deliver(int r, const isa::Command& c, Ring& ring) {
   me.depth[c.result] = message.depth;
   const auto readers = me.program->value(c.result).readers;
   if (options_.in_slot && !moved && readers > 0)
-    me.in_slot[c.result] = {static_cast<std::size_t>(&ring - rings_.data()), readers};
+    me.in_slot[c.result] = {static_cast<std::size_t>(&ring - rings_.data()), number, readers};
   else
-    --ring.taken;
+    free_slot(ring, number);
+}
+
+/// Slots are filled in turn, so a free one behind one in use is of no use yet.
+void FunctionalRun::free_slot(Ring& ring, std::uint64_t number) {
+  ring.in_use[number - ring.first_in_use] = false;
+  for (; !ring.in_use.empty() && !ring.in_use.front(); ++ring.first_in_use) ring.in_use.pop_front();
 }
 
 void FunctionalRun::retire(int r, const isa::Command& c) {
@@ -175,7 +182,7 @@ void FunctionalRun::retire(int r, const isa::Command& c) {
     const auto held = me.in_slot.find(base);
     if (held == me.in_slot.end() || std::ranges::any_of(reads.first(i), same)) continue;
     if (--held->second.readers_left > 0) continue;
-    --rings_[held->second.ring].taken;
+    free_slot(rings_[held->second.ring], held->second.number);
     me.in_slot.erase(held);
   }
 }
@@ -226,10 +233,11 @@ std::string FunctionalRun::waiting_text(int r) const {
   if (me.ended()) return fmt::format("{} has ended", rank_text(r));
   const auto& ring = awaited(r);
   const auto unread = static_cast<std::int64_t>(ring.messages.size());
-  const auto what = ring.sender == r
-                        ? fmt::format("send {} for a free slot at rank {} ({} unread, {} held by live tiles)",
-                                      ring.sender_direction, ring.receiver, unread, ring.taken - unread)
-                        : fmt::format("recv {} for a message of rank {}", ring.direction, ring.sender);
+  const auto what =
+      ring.sender == r
+          ? fmt::format("send {} for a free slot at rank {} ({} unread, {} held by live tiles)",
+                        ring.sender_direction, ring.receiver, unread, std::ssize(ring.in_use) - unread)
+          : fmt::format("recv {} for a message of rank {}", ring.direction, ring.sender);
   return fmt::format("{} waits at {}: {}", rank_text(r), to_string(me.program->line(me.command())), what);
 }
 

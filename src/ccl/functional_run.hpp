@@ -37,7 +37,9 @@ class FunctionalRun {
     int receiver = 0, sender = 0;
     std::string direction, sender_direction;
     std::deque<Message> messages;
-    std::int64_t taken = 0;  // slots that are not free: messages here, and received tiles still in use
+    std::deque<bool>
+        in_use;  // of the slots that were filled and are not free; they become free in this order
+    std::uint64_t first_in_use = 0, received = 0;  // counted over all messages
     Bytes sent;
   };
   struct Ends {  // of one direction of a PE
@@ -45,6 +47,7 @@ class FunctionalRun {
   };
   struct InSlot {  // a received tile that holds its slot
     std::size_t ring;
+    std::uint64_t number;
     std::uint32_t readers_left;
   };
   struct Rank {
@@ -71,6 +74,7 @@ class FunctionalRun {
   bool receive(int r, const isa::Command& c);
   void deliver(int r, const isa::Command& c, Ring& ring);
   void retire(int r, const isa::Command& c);
+  static void free_slot(Ring& ring, std::uint64_t number);
 
   /// The direction a receive takes from; of `recv_any` by the order given.
   std::string_view direction_of(int r, const isa::Command& c) const;

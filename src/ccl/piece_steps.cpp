@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::int64_t kScratchShare = 16;  // of the scratch, for one tile
 constexpr std::int64_t kScratchUse = 8;  // of the scratch, for all tiles of a batch: each has a few relatives
+constexpr std::int64_t kBatch = 8;       // enough to keep a queue of that many slots busy
 
 /// Pieces come in one size, but for the last.
 std::int64_t largest_bytes(Pieces all) {
@@ -88,12 +89,11 @@ std::vector<Pieces> batches(Pieces all, std::int64_t n) {
 }
 
 std::int64_t tiles_at_once(const tl::Context& tl, Pieces all) {
-  return std::max<std::int64_t>(1, tl.environment().scratch.count() / kScratchUse / largest_bytes(all));
+  return std::clamp<std::int64_t>(tl.environment().scratch.count() / kScratchUse / largest_bytes(all), 1,
+                                  kBatch);
 }
 
-std::int64_t kept_at_once(const tl::Context& tl, const Call& call, Pieces all) {
-  return std::clamp<std::int64_t>(call.slots - 1, 1, tiles_at_once(tl, all));
-}
+std::int64_t kept_at_once(int slots) { return std::max(1, slots / 2); }
 
 tl::Tile load(tl::Context& tl, const Piece& piece, At at) {
   return tl.load(piece.ptr, {piece.elements}, piece.dtype, {}, at);

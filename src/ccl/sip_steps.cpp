@@ -12,40 +12,70 @@ Ring turned(Ring ring, const tl::Context& tl) {
   return ring;
 }
 
-void exchange_by_rings(tl::Context& tl, const Call& call, Pieces pieces, Tiles& tiles, At at) {
-  const auto grid = call.machine.sip_grid;
-  const auto [x, y] = MeshCoord::of(call.sip, grid.x);
-  const Ring row{x, grid.x, call.slots, "global_E", "global_W"};
-  const Ring column{y, grid.y, call.slots, "global_S", "global_N"};
-  ring_all_reduce(tl, turned(row, tl), pieces, tiles, call.op, at);
-  ring_all_reduce(tl, turned(column, tl), pieces, tiles, call.op, at);
+/// Keeps tiles for a later step: in their slots if they are few enough.
+Sink keep_in(Tiles& tiles, tl::Context& tl, const Call& call, Pieces pieces, At at) {
+  tiles.resize(pieces.size());
+  const bool many = std::ssize(pieces) > kept_at_once(call.slots);
+  return [&tiles, &tl, many, at](std::size_t p, const tl::Tile& tile) {
+    tiles[p] = many ? out_of_slot(tl, tile, at) : tile;
+  };
 }
 
-void exchange_by_lines(tl::Context& tl, const Call& call, Pieces pieces, Tiles& tiles, At at) {
+void exchange_by_rings(tl::Context& tl, const Call& call, Pieces pieces, const Source& mine, const Sink& take,
+                       At at) {
+  const auto grid = call.machine.sip_grid;
+  const auto [x, y] = MeshCoord::of(call.sip, grid.x);
+  const auto row = turned({x, grid.x, call.slots, "global_E", "global_W"}, tl);
+  const auto column = turned({y, grid.y, call.slots, "global_S", "global_N"}, tl);
+  if (grid.y == 1) return ring_all_reduce(tl, row, pieces, call.op, mine, take, at);
+  Tiles of_row;
+  ring_all_reduce(tl, row, pieces, call.op, mine, keep_in(of_row, tl, call, pieces, at), at);
+  ring_all_reduce(
+      tl, column, pieces, call.op, [&](std::size_t p) { return of_row[p]; }, take, at);
+}
+
+void exchange_by_lines(tl::Context& tl, const Call& call, Pieces pieces, const Source& mine, const Sink& take,
+                       At at) {
   const auto grid = call.machine.sip_grid;
   const auto [x, y] = MeshCoord::of(call.sip, grid.x);
   const Way way = {{x, grid.x, grid.x / 2, "global_W", "global_E"},
                    {y, grid.y, grid.y / 2, "global_N", "global_S"}};
-  const bool keeps_too_many = !at_root(way) && pieces.size() >= static_cast<std::size_t>(call.slots);
-  for (std::size_t i = 0; i < pieces.size(); ++i) {
-    const auto sum = reduce_to_root(tl, way, pieces[i], tiles[i], call.op, at);
-    const auto all = broadcast_from_root(tl, way, pieces[i], sum, at);
-    tiles[i] = keeps_too_many ? out_of_slot(tl, all, at) : all;
+  for (std::size_t p = 0; p < pieces.size(); ++p) {
+    const auto sum = reduce_to_root(tl, way, pieces[p], mine(p), call.op, at);
+    take(p, broadcast_from_root(tl, way, pieces[p], sum, at));
   }
 }
 
 }  // namespace
 
-void exchange_between_sips(tl::Context& tl, const Call& call, Pieces pieces, Tiles& tiles, At at) {
+void exchange_between_sips(tl::Context& tl, const Call& call, Pieces pieces, const Source& mine,
+                           const Sink& take, At at) {
   if (call.machine.sip_topology == topology::SipTopology::mesh_2d_no_wrap)
-    exchange_by_lines(tl, call, pieces, tiles, at);
+    exchange_by_lines(tl, call, pieces, mine, take, at);
   else
-    exchange_by_rings(tl, call, pieces, tiles, at);
+    exchange_by_rings(tl, call, pieces, mine, take, at);
 }
 
+// In one ring every rank keeps only what is its own; in a grid all tiles of a row are kept for the column.
 std::int64_t exchanged_at_once(const tl::Context& tl, const Call& call, Pieces all) {
-  const auto longest = std::max(call.machine.sip_grid.x, call.machine.sip_grid.y);
-  return std::min(longest * kept_at_once(tl, call, all), tiles_at_once(tl, all));
+  const auto grid = call.machine.sip_grid;
+  return tiles_at_once(tl, all) * (grid.y == 1 ? grid.x : 1);
+}
+
+void all_reduce_through_roots(tl::Context& tl, const Call& call, const Way& way, At at) {
+  const auto all = pieces(tl, held(tl, call.input, at));
+  for (const auto batch : batches(all, tiles_at_once(tl, all))) {
+    Tiles sums, results;
+    for (const auto& piece : batch)
+      sums.push_back(reduce_to_root(tl, way, piece, load(tl, piece, at), call.op, at));
+    if (at_root(way))
+      exchange_between_sips(
+          tl, call, batch, [&](std::size_t p) { return sums[p]; }, keep_in(results, tl, call, batch, at), at);
+    for (std::size_t p = 0; p < batch.size(); ++p) {
+      const auto result = at_root(way) ? finished(tl, call.op, results[p], call.world_size, at) : tl::Tile();
+      store(tl, batch[p], broadcast_from_root(tl, way, batch[p], result, at), at);
+    }
+  }
 }
 
 }  // namespace kernbench::ccl

@@ -70,15 +70,6 @@ bool is_component(const std::string& path) {
   return entry && !entry->kind.empty();
 }
 
-void put_at(YamlNode& node, const YamlPlace& place) {
-  node.place = place;
-  for (YamlNode& item : node.items) put_at(item, place);
-  for (YamlNode::Entry& entry : node.entries) {
-    entry.place = place;
-    put_at(entry.value, place);
-  }
-}
-
 void check_override_target(const std::string& path, const std::string& group, const YamlPlace& place) {
   if (find_entry(group)) return;
   if (group.empty() && find_entry(path))
@@ -92,14 +83,12 @@ void check_override_target(const std::string& path, const std::string& group, co
 }
 
 void apply_override(YamlNode& root, const std::string& text) {
-  const std::string place_name = "--set " + text;
-  const YamlPlace place{std::make_shared<const std::string>(place_name)};
-  const std::size_t equals = text.find('=');
-  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
-    refuse("set", place, "an override is KEY=VALUE", "for example --set sip.cube_mesh.w=8");
-  const std::string path = without_attrs(text.substr(0, equals));
-  YamlNode value = parse_yaml(text.substr(equals + 1), place_name);
-  put_at(value, place);
+  auto given = parse_override(text);
+  if (!given)
+    refuse("set", {std::make_shared<const std::string>("--set " + text)}, "an override is KEY=VALUE",
+           "for example --set sip.cube_mesh.w=8");
+  auto& [full_path, value, place] = *given;
+  const std::string path = without_attrs(full_path);
   const std::string group = path.substr(0, path.rfind('.') == std::string::npos ? 0 : path.rfind('.'));
   const std::string key = group.empty() ? path : path.substr(group.size() + 1);
   check_override_target(path, group, place);

@@ -315,6 +315,50 @@ TEST(Hazards, ASlotThatIsFreeWhenItIsWrittenIsSilent) {
   EXPECT_THAT(slot_hazards(true, false), IsEmpty());  // the receive moved the tile out of the slot
 }
 
+/// A tile is passed on by a send whose record comes after that of the message that overwrites its slot. Its last byte had
+/// left so long before that message was sent.
+std::vector<Hazard> forwarding_hazards(Time left_before) {
+  World world;
+  world.default_ring = {.slots = 1, .in_slot = true};
+  world.wire(kPe0, "E", kPe1, "W");
+  world.wire(kPe1, "E", kPe0, "W");
+  const auto request = world.new_request();
+  const auto sender = world.launch_on(
+      kPe0,
+      [](tl::Context& tl) {
+        for (int i = 0; i < 2; ++i) tl.send("E", tl.zeros({n}, f32));
+        tl.recv("W", {n}, f32);
+      },
+      request);
+  const auto forwarder = world.launch_on(
+      kPe1,
+      [](tl::Context& tl) {
+        tl.send("E", tl.recv("W", {n}, f32));
+        tl.recv("W", {n}, f32);
+      },
+      request);
+  for (isa::CommandIndex c = 0; c < 3; ++c) world.play(sender, c);
+  world.play(forwarder, 0);
+  world.play(sender, 3);  // overwrites
+  world.play(forwarder, 1);
+  auto& overwriting = world.records[world.records.size() - 2];
+  auto& forward = world.records.back();
+  forward.start = overwriting.start - Time::from_ps(5);
+  forward.phase_ps[0] = static_cast<std::uint32_t>((overwriting.start - left_before - forward.start).ps());
+  world.play(sender, 4), world.play(forwarder, 2);
+  return hazards_of(world);
+}
+
+TEST(Hazards, ATilePassedOnFreesItsSlotWhenItsLastByteHasLeft) {
+  EXPECT_THAT(forwarding_hazards(Time()), IsEmpty());
+  const auto found = forwarding_hazards(Time::from_ps(-1));
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].kind, HazardKind::slot_overwritten);
+  EXPECT_EQ(found[0].first.pe, kPe1);
+  EXPECT_EQ(found[0].first.command, 1u);  // the send that passed it on
+  EXPECT_EQ(found[0].second->command, 3u);
+}
+
 TEST(Hazards, AMessageNobodyReceivedNamesItsSend) {
   const auto send_two = [](tl::Context& tl) {
     tl.send("E", tl.zeros({n}, f32));

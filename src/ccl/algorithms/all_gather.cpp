@@ -7,7 +7,7 @@ void all_gather(tl::Context& tl, const Call& call) {
   const auto ring = ring_of(call);
   const auto mine = held(tl, call.input), result = held(tl, call.output);
   const auto all = pieces(tl, mine);
-  for (const auto batch : batches(all, kept_at_once(tl, call, all))) {
+  for (const auto batch : batches(all, std::min(kept_at_once(call.slots), tiles_at_once(tl, all)))) {
     const auto places = in_every_part(tl, result, ring.size, mine, batch);
     Tiles tiles(places.size());
     for (std::size_t k = 0; k < batch.size(); ++k) {

@@ -2,20 +2,6 @@
 
 namespace kernbench::ccl {
 
-void all_reduce_through_roots(tl::Context& tl, const Call& call, const Way& way, At at) {
-  const auto all = pieces(tl, held(tl, call.input, at));
-  for (const auto batch : batches(all, exchanged_at_once(tl, call, all))) {
-    Tiles tiles;
-    for (const auto& piece : batch)
-      tiles.push_back(reduce_to_root(tl, way, piece, load(tl, piece, at), call.op, at));
-    if (at_root(way)) exchange_between_sips(tl, call, batch, tiles, at);
-    for (std::size_t i = 0; i < batch.size(); ++i) {
-      const auto sum = at_root(way) ? finished(tl, call.op, tiles[i], call.world_size, at) : tl::Tile();
-      store(tl, batch[i], broadcast_from_root(tl, way, batch[i], sum, at), at);
-    }
-  }
-}
-
 /// Cubes of each row toward the root's column, that column toward the root cube, root cubes between SIPs, and
 /// the same way back.
 void intercube_allreduce(tl::Context& tl, const Call& call) {

@@ -6,11 +6,11 @@ namespace kernbench::ccl {
 void intersip_allreduce(tl::Context& tl, const Call& call) {
   const auto all = pieces(tl, held(tl, call.input));
   for (const auto batch : batches(all, exchanged_at_once(tl, call, all))) {
-    Tiles tiles;
-    for (const auto& piece : batch) tiles.push_back(load(tl, piece));
-    exchange_between_sips(tl, call, batch, tiles);
-    for (std::size_t i = 0; i < batch.size(); ++i)
-      store(tl, batch[i], finished(tl, call.op, tiles[i], call.world_size));
+    const auto mine = [&](std::size_t p) { return load(tl, batch[p]); };
+    const auto take = [&](std::size_t p, const tl::Tile& sum) {
+      store(tl, batch[p], finished(tl, call.op, sum, call.world_size));
+    };
+    exchange_between_sips(tl, call, batch, mine, take);
   }
 }
 

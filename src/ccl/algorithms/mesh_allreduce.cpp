@@ -8,7 +8,7 @@ void mesh_allreduce(tl::Context& tl, const Call& call) {
   const Ring row{x, call.grid.x, call.slots, "E", "W"};
   const Ring column{y, call.grid.y, call.slots, "S", "N"};
   const auto all = pieces(tl, held(tl, call.input));
-  for (const auto batch : batches(all, kept_at_once(tl, call, all))) {
+  for (const auto batch : batches(all, std::min(kept_at_once(call.slots), tiles_at_once(tl, all)))) {
     Tiles sums;
     for (const auto& piece : batch) sums.push_back(load(tl, piece));
     ring_accumulate(tl, row, batch, sums, call.op);

@@ -7,7 +7,7 @@ void reduce_scatter(tl::Context& tl, const Call& call) {
   const auto ring = ring_of(call);
   const auto whole = held(tl, call.input), result = held(tl, call.output);
   const auto all = pieces(tl, result);
-  for (const auto batch : batches(all, kept_at_once(tl, call, all))) {
+  for (const auto batch : batches(all, tiles_at_once(tl, all))) {
     const auto places = in_every_part(tl, whole, ring.size, result, batch);
     const auto sums =
         ring_reduce_scatter(tl, ring, places, call.op, [&](std::size_t p) { return load(tl, places[p]); });

@@ -18,7 +18,7 @@ void ring_accumulate(tl::Context& tl, const Ring& ring, Pieces pieces, Tiles& ti
 /// comes.
 void ring_allreduce(tl::Context& tl, const Call& call) {
   const auto all = pieces(tl, held(tl, call.input));
-  for (const auto batch : batches(all, kept_at_once(tl, call, all))) {
+  for (const auto batch : batches(all, std::min(kept_at_once(call.slots), tiles_at_once(tl, all)))) {
     Tiles sums;
     for (const auto& piece : batch) sums.push_back(load(tl, piece));
     ring_accumulate(tl, ring_of(call), batch, sums, call.op);

@@ -7,7 +7,7 @@ namespace kernbench::ccl {
 void ring_allreduce_rs(tl::Context& tl, const Call& call) {
   const auto ring = ring_of(call);
   const auto all = even_pieces(tl, held(tl, call.input), ring.size);
-  for (const auto batch : batches(all, ring.size * kept_at_once(tl, call, all))) {
+  for (const auto batch : batches(all, ring.size * tiles_at_once(tl, all))) {
     auto sums =
         ring_reduce_scatter(tl, ring, batch, call.op, [&](std::size_t p) { return load(tl, batch[p]); });
     for (auto p = static_cast<std::size_t>(ring.rank); p < batch.size();

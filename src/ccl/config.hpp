@@ -1,0 +1,82 @@
+// ccl.yaml: how queues are built, and which algorithm does what.
+//
+//   const Config config = load_config("default", {"ccl.defaults.n_slots=8"}, registry);
+//   const Settings settings = config.settings(config.algorithm());
+//
+// The file has `defaults` and, by name, `algorithms`. An entry names the registered algorithm it stands for
+// (`module`; its own name if left out) and may differ from the defaults, so that one kernel can have several entries. A
+// registered algorithm without an entry has the defaults. Bad input is an InputError with file, line and column.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "device/queue_wiring.hpp"
+#include "kernbench/ccl.hpp"
+#include "kernbench/param.hpp"
+
+namespace kernbench::ccl {
+
+/// An entry, with the defaults where it says nothing.
+struct Settings {
+  std::string name;
+  std::string algorithm;  // registered under this name
+  std::string topology, mapper, validator;
+  device::QueueRules rules;
+  std::optional<std::int64_t> n_elem;
+  std::optional<int> world_size;  // given: rank = PE
+  std::optional<int> root_cube;
+};
+
+class Config {
+ public:
+  const std::string& source() const { return source_; }
+  /// What all_reduce uses for the groups it serves.
+  const std::string& algorithm() const { return defaults_.text("algorithm"); }
+  Group group() const { return defaults_.text("group") == "cube" ? Group::cube : Group::sip; }
+  /// The entries of the file, then the registered algorithms that have none.
+  const std::vector<std::string>& names() const { return names_; }
+  /// InputError that lists the known names if it is none of them.
+  Settings settings(std::string_view name) const;
+  /// What is accepted but has no effect, with its place.
+  const std::vector<std::string>& notes() const { return notes_; }
+
+  bool operator==(const Config& other) const {
+    return defaults_ == other.defaults_ && entries_ == other.entries_;
+  }
+
+ private:
+  friend class ConfigLoader;
+  friend std::string to_yaml(const Config& config);
+  struct Entry {
+    std::string name;
+    ParamSet params;
+    bool operator==(const Entry&) const = default;
+  };
+
+  std::string source_;
+  ParamSet defaults_;
+  std::vector<Entry> entries_;  // also of algorithms that the file does not name
+  std::vector<std::string> names_, notes_;
+};
+
+/// The parameters of `defaults` and of an entry.
+std::vector<Param> default_params();
+std::vector<Param> entry_params(const Registry& registry);
+
+/// A file, or `default`: the one that ships. Overrides are `defaults.KEY=VALUE` or `algorithms.NAME.KEY=VALUE`, with
+/// `ccl.` before them or not.
+Config load_config(const std::string& file_or_default, std::span<const std::string> overrides,
+                   const Registry& registry);
+/// The same from text; `file` names it in messages.
+Config load_config_text(const std::string& text, const std::string& file,
+                        std::span<const std::string> overrides, const Registry& registry);
+
+/// A file that loads to an equal configuration.
+std::string to_yaml(const Config& config);
+
+}  // namespace kernbench::ccl
