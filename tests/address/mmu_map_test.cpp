@@ -46,6 +46,18 @@ TEST(MmuMap, ARangeBecomesThePiecesItWasMappedAs) {
   EXPECT_THAT(translate(map, va(400), 0_B), IsEmpty());  // no byte, no fault
 }
 
+TEST(MmuMap, FindsTheFirstByteOfWhatLiesInOnePiece) {
+  MmuMap map(kPe);
+  map.insert(four_shards());
+  map.insert(va(400), {pe_tcm_addr(kPe, 0_B), 8_B}, "y");
+  EXPECT_EQ(map.find(va(110), 90_B), shard_byte(1, 10));  // up to the end of the shard
+  EXPECT_EQ(map.find(va(110), 91_B), std::nullopt);       // and a byte into the next
+  EXPECT_EQ(map.find(va(399), 1_B), shard_byte(3, 99));
+  EXPECT_EQ(map.find(va(399), 2_B), std::nullopt);  // into the next mapping
+  EXPECT_EQ(map.find(va(407), 2_B), std::nullopt);  // beyond all of them
+  EXPECT_EQ(map.find(va(500), 1_B), std::nullopt);
+}
+
 TEST(MmuMap, AccessesMaySpanMappings) {
   MmuMap map(kPe);
   map.insert(va(8), {pe_tcm_addr(kPe, 0_B), 8_B}, "b");

@@ -214,6 +214,8 @@ TEST(RangeAllocator, ScatteredSpaceIsToldFromTooLittle) {
   EXPECT_THAT(e.what(), HasSubstr("y asks for 150 B aligned to 64 B, but of 400 B only 200 B is free, the "
                                   "largest free block is 100 B"));
   EXPECT_THAT(e.hint(), HasSubstr("not in one piece"));
+  EXPECT_THAT(a.exhausted({200_B, "y"}, "here", "buy more").hint(), HasSubstr("not in one piece"));
+  EXPECT_EQ(a.exhausted({201_B, "y"}, "here", "buy more").hint(), "buy more");
 }
 
 TEST(RangeAllocator, SizesThatDifferDoNotLookAlike) {
