@@ -7,7 +7,8 @@
 namespace kernbench::device {
 
 KernelLaunch::KernelLaunch(Processors& processors, std::uint32_t number, int at_sip,
-                           std::vector<std::shared_ptr<const isa::Program>> programs, const WiringPtr& wiring)
+                           std::vector<std::shared_ptr<const isa::Program>> programs, const WiringPtr& wiring,
+                           const std::vector<std::uint32_t>& numbers)
     : processors_(processors),
       epoch_(processors.epoch()),
       programs_(std::move(programs)),
@@ -21,7 +22,8 @@ KernelLaunch::KernelLaunch(Processors& processors, std::uint32_t number, int at_
     targets.push_back(program.pe());
     tasks_[i].program = &program;
     tasks_[i].queues = processors.queue_use(wiring, program);
-    tasks_[i].origin = processors.add_origin({&program, program.pe(), number, tasks_[i].queues});
+    tasks_[i].origin = processors.add_origin(
+        {&program, program.pe(), numbers.empty() ? number : numbers[i], tasks_[i].queues});
   }
 }
 
@@ -46,7 +48,8 @@ void KernelLaunch::on_completed() {
   last_end_ = last->ended;
   completion_ = processors_.writer().next(0);
   OpRecord record{.start = last_end_, .end = completed(), .origin = origin_, .kind = OpKind::host_launch};
-  processors_.writer().write(completion_, Cause::at(last->last_op, last_end_, Reason::operand), record);
+  last_ = Cause::at(last->last_op, last_end_, Reason::operand);
+  processors_.writer().write(completion_, last_, record);
   if (on_complete) on_complete(*this);
 }
 

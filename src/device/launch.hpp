@@ -14,9 +14,11 @@ namespace kernbench::device {
 class KernelLaunch : public ControlRequest {
  public:
   /// Programs that send and receive do so over `wiring`, which must be installed when they start; a
-  /// SimulationError if it does not have the directions they name.
+  /// SimulationError if it does not have the directions they name. `numbers`: of each program, if they belong to
+  /// several requests.
   KernelLaunch(Processors& processors, std::uint32_t number, int sip,
-               std::vector<std::shared_ptr<const isa::Program>> programs, const WiringPtr& wiring = nullptr);
+               std::vector<std::shared_ptr<const isa::Program>> programs, const WiringPtr& wiring = nullptr,
+               const std::vector<std::uint32_t>& numbers = {});
 
   /// Called at the host when the launch has completed.
   std::function<void(KernelLaunch&)> on_complete;
@@ -26,6 +28,8 @@ class KernelLaunch : public ControlRequest {
   /// First PE start to last PE end.
   Time pe_exec() const { return last_end_ - first_start_; }
   Time network() const { return total() - pe_exec(); }
+  /// The end of the last PE, from which the completion goes back.
+  const Cause& last_end() const { return last_; }
   OpRef completion() const { return completion_; }
 
  private:
@@ -38,6 +42,7 @@ class KernelLaunch : public ControlRequest {
   std::vector<std::shared_ptr<const isa::Program>> programs_;  // in the order of targets
   std::vector<ProgramTask> tasks_;
   Time first_start_ = Time::never(), last_end_;
+  Cause last_;
   OpRef completion_;
 };
 

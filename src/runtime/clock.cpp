@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 
-#include "base/text.hpp"
 #include "kernbench/error.hpp"
 #include "runtime/requests.hpp"
 
@@ -78,19 +77,12 @@ sim::Outcome Clock::run_with_progress() {
 }
 
 void Clock::fail_deadlock(const Request& request) {
-  std::vector<std::string> blocked;
+  if (const auto deadlock = processors_.find_deadlock()) throw IpcqDeadlock(*deadlock);
   const Request& at_work = *request.stream().open().front();
-  if (const auto* launch = dynamic_cast<const LaunchRequest*>(&at_work))
-    for (const auto& program : launch->programs())
-      if (const auto command = processors_.pe(program->pe()).waiting_for())
-        blocked.push_back(fmt::format("\n    {} waits for {} at {}", to_string(program->pe()),
-                                      to_string(program->command(*command).kind),
-                                      to_string(program->line(program->command(*command)))));
-  throw SimulationError({"runtime.deadlock",
-                         fmt::format("{} '{}'", to_string(at_work.phase()), at_work.name()),
-                         fmt::format("nothing is left to do at {}, but it has not completed{}",
-                                     to_string(now()), join(blocked, "")),
-                         "somebody waits for what nobody sends"});
+  throw SimulationError(
+      {"runtime.deadlock", fmt::format("{} '{}'", to_string(at_work.phase()), at_work.name()),
+       fmt::format("nothing is left to do at {}, but it has not completed", to_string(now())),
+       "somebody waits for what nobody sends"});
 }
 
 }  // namespace kernbench::runtime

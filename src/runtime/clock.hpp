@@ -27,7 +27,8 @@ class Clock {
   /// The machine could not be brought to rest after a failure: nothing more can be simulated.
   bool failed() const { return failure_ != nullptr; }
   /// To the first instant at which one of them is complete; all that happens at that instant has happened then. Throws
-  /// what the simulated program throws, SimulationError `runtime.deadlock` if nothing is left that could complete them,
+  /// what the simulated program throws, IpcqDeadlock if programs wait for each other, SimulationError
+  /// `runtime.deadlock` if nothing else is left that could complete them,
   /// Interrupted.
   void run_until_any(std::span<Request* const> requests);
   /// Lets everything end that is under way, without an end of its own of anything that was given up.

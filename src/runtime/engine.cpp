@@ -74,12 +74,37 @@ void Engine::select_devices(std::vector<int> sips) {
   set_device(devices_.front());
 }
 
+void Engine::use_pes(std::vector<PeCoord> pes) {
+  if (!requests_.empty())
+    throw InputError({"runtime.devices", "", "devices become PEs, but something was submitted already",
+                      "say so before anything else"});
+  for (const PeCoord pe : pes)
+    if (std::ranges::find(devices_, pe.sip) == devices_.end())
+      throw InputError({"runtime.devices", to_string(pe), fmt::format("sip{} was not selected", pe.sip),
+                        "select all devices, or use fewer PEs"});
+  pes_ = std::move(pes);
+  streams_.clear();
+  devices_.clear();
+  for (const PeCoord pe : pes_) {
+    devices_.push_back(static_cast<int>(streams_.size()));
+    add_stream(pe.sip);
+  }
+  main_.device = 0;
+}
+
+Stream& Engine::stream_of_sip(int sip) {
+  const auto found = std::ranges::find(streams_, sip, [](const auto& stream) { return stream->sip(); });
+  KB_ASSERT(found != streams_.end(), "no device is on sip{}", sip);
+  return **found;
+}
+
 // ── tensors ──
 
 std::shared_ptr<const Storage> Engine::allocate(const Shape& shape, DType dtype, const DPPolicy& policy,
                                                 std::string name) {
   while (true) {
     try {
+      if (devices_are_pes()) return space_.allocate(shape, dtype, policy, pe_of(host_->device), name);
       return space_.allocate(shape, dtype, policy, current_stream().sip(), name);
     } catch (const address::AllocationError&) {
       if (!wait_for_memory(current_stream())) throw;

@@ -44,6 +44,7 @@ struct LaunchSpec {
   std::array<int, 3> num_programs = {1, 1, 1};
   device::WiringPtr wiring = nullptr;                // whose queues the kernel may use; null: none
   std::vector<std::shared_ptr<Request>> after = {};  // of other streams, that it comes after
+  std::shared_ptr<JointLaunch> joint = nullptr;      // if other streams take part
 };
 
 class Engine : public std::enable_shared_from_this<Engine> {
@@ -59,6 +60,9 @@ class Engine : public std::enable_shared_from_this<Engine> {
   Clock& clock() { return clock_; }
   const Requests& requests() const { return requests_; }
   Stream& stream(int number) { return *streams_[static_cast<std::size_t>(number)]; }
+  const std::vector<std::unique_ptr<Stream>>& streams() const { return streams_; }
+  /// Of the first device on that SIP.
+  Stream& stream_of_sip(int sip);
 
   // ── who calls ──
   HostThread& host() { return *host_; }
@@ -70,6 +74,14 @@ class Engine : public std::enable_shared_from_this<Engine> {
   void set_device(int sip);
   /// Only these may be set from now on.
   void select_devices(std::vector<int> sips);
+  /// Devices are these PEs from now on, each with a stream. InputError if something was submitted already, or they are
+  /// on SIPs that were not selected.
+  void use_pes(std::vector<PeCoord> pes);
+  bool devices_are_pes() const { return !pes_.empty(); }
+  int devices() const { return static_cast<int>(streams_.size()); }
+  int sip_of(int device) const { return streams_[static_cast<std::size_t>(device)]->sip(); }
+  /// Where devices are PEs.
+  PeCoord pe_of(int device) const { return pes_[static_cast<std::size_t>(device)]; }
   Stream& current_stream() { return stream(host_->device); }
 
   // ── tensors ──
@@ -157,6 +169,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   HostThread main_;
   HostThread* host_ = &main_;
   std::vector<int> devices_;  // that may be set
+  std::vector<PeCoord> pes_;  // by device, if devices are PEs
   Clock clock_;
   Waiter* waiter_ = nullptr;
   int times_given_up_ = 0;

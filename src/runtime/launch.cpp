@@ -41,20 +41,23 @@ Grid union_of(const std::string& name, const std::vector<const TensorState*>& te
 
 LaunchSpec plan_launch(Engine& engine, const LaunchOptions& options,
                        const std::vector<const TensorState*>& tensors) {
-  const int sip = engine.current_stream().sip(), cubes = engine.machine().cubes(),
+  const int device = engine.host().device, sip = engine.sip_of(device), cubes = engine.machine().cubes(),
             pes = engine.machine().pes();
   const std::string name = options.name.empty() ? "kernel" : options.name;
   std::vector<std::string> elsewhere;
   for (const TensorState* tensor : tensors) {
     if (!tensor->belongs_to(engine))
       reject(name, fmt::format("tensor '{}' is of another context", tensor->storage()->name), "");
-    if (tensor->storage()->sip != sip)
+    if (tensor->stream().number() != device)
       elsewhere.push_back(fmt::format("'{}' on sip{}", tensor->storage()->name, tensor->storage()->sip));
   }
   if (!elsewhere.empty())
-    reject(name,
-           fmt::format("the current device is {}, but there are tensors elsewhere: {}", sip, join(elsewhere)),
-           "make them on this device, or set the device they are on");
+    reject(
+        name,
+        fmt::format("the current device is {}, but there are tensors elsewhere: {}", device, join(elsewhere)),
+        "make them on this device, or set the device they are on");
+  if (engine.devices_are_pes())
+    return {.name = name, .targets = {engine.pe_of(device)}, .num_programs = {1, 1, engine.machine().sips()}};
   const Grid grid = options.grid ? *options.grid : union_of(name, tensors, cubes, pes);
   if (grid.pes < 1 || grid.pes > pes || grid.cubes < 1 || grid.cubes > cubes)
     reject(name, fmt::format("a grid of {} PEs × {} cubes", grid.pes, grid.cubes),
@@ -113,7 +116,7 @@ std::shared_ptr<Request> Engine::launch(const LaunchSpec& spec,
   const int sip = spec.targets.front().sip;
   const auto request =
       std::make_shared<LaunchRequest>(processors_, static_cast<std::uint32_t>(requests_.size()), sip,
-                                      spec.name, std::move(programs), spec.wiring);
+                                      spec.name, std::move(programs), spec.wiring, spec.joint);
   for (const auto& other : spec.after) request->comes_after(other);
   current_stream().submit(request, *host_);
   launches_[static_cast<std::size_t>(sip)].push_back(request);

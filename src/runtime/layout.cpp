@@ -178,6 +178,14 @@ void Layout::add_block(const Rects& rects) {
   blocks_.push_back(block);
 }
 
+void Layout::move_to(int cube, int pe) {
+  if (cube_.count != 1 || pe_.count != 1)
+    reject("placement.one-pe",
+           fmt::format("{} cubes × {} PEs, but the device is one PE", cube_.count, pe_.count),
+           "leave the policy out: a tensor lies whole on its PE");
+  for (Holder& holder : holders_) holder = {cube, pe, holder.block};
+}
+
 Shape Layout::extents(const Rect& rect) const {
   return shape_.rank() == 0 ? Shape() : shape_.rank() == 1 ? Shape{rect.cols} : Shape{rect.rows, rect.cols};
 }

@@ -55,6 +55,9 @@ class Layout {
   const std::vector<Holder>& holders() const { return holders_; }
   bool is_replicated() const { return cube_.is_copied() || pe_.is_copied(); }
 
+  /// What lies whole on cube 0, PE 0 lies on this PE instead. InputError (`placement.one-pe`) if it does not.
+  void move_to(int cube, int pe);
+
   /// A rectangle in the form of the tensor: of a vector without the row.
   Shape extents(const Rect& rect) const;
   Shape origin(const Rect& rect) const;

@@ -147,22 +147,68 @@ void InstallRequest::leave(const Cause& before) {
 }
 
 LaunchRequest::LaunchRequest(device::Processors& processors, std::uint32_t number, int sip, std::string name,
-                             Programs programs, const device::WiringPtr& wiring)
-    : Request(Phase::launch, std::move(name)), processors_(processors), programs_(std::move(programs)) {
-  at_work_ = std::make_unique<device::KernelLaunch>(processors, number, sip, programs_, wiring);
+                             Programs programs, const device::WiringPtr& wiring,
+                             std::shared_ptr<JointLaunch> joint)
+    : Request(Phase::launch, std::move(name)),
+      processors_(processors),
+      programs_(std::move(programs)),
+      joint_(std::move(joint)) {
+  if (joint_)
+    origin_ = host_origin(processors, sip, number);
+  else
+    at_work_ = std::make_unique<device::KernelLaunch>(processors, number, sip, programs_, wiring);
 }
 
 void LaunchRequest::leave(const Cause& before) {
+  if (joint_) return joint_->left(*this, before);
   at_work_->before = before;
+  at_work_->on_complete = [this](device::KernelLaunch& launch) { completed(launch, launch.completion()); };
+  processors_.device().control().submit(*at_work_);
+}
+
+void LaunchRequest::completed(const device::KernelLaunch& launch, OpRef record) {
+  pe_exec_ = launch.pe_exec();
+  late_starts_ = launch.late_starts();
+  complete(record);
+}
+
+void JointLaunch::left(LaunchRequest& part, const Cause& before) {
+  parts_.push_back(&part);
+  if (before.met > before_.met) before_ = before;
+  if (parts_.size() == wanted_) send();
+}
+
+void JointLaunch::send() {
+  std::vector<std::pair<std::shared_ptr<const isa::Program>, std::uint32_t>> all;
+  for (const LaunchRequest* part : parts_)
+    for (const auto& program : part->programs()) all.emplace_back(program, part->number());
+  std::ranges::sort(all, {}, [](const auto& one) { return one.first->pe(); });
+  Programs programs;
+  std::vector<std::uint32_t> numbers;
+  for (auto& [program, number] : all) {
+    programs.push_back(std::move(program));
+    numbers.push_back(number);
+  }
+  at_work_ = std::make_unique<device::KernelLaunch>(processors_, parts_.front()->number(), sip_,
+                                                    std::move(programs), wiring_, numbers);
+  at_work_->before = before_;
   at_work_->on_complete = [this](device::KernelLaunch& launch) {
-    pe_exec_ = launch.pe_exec();
-    late_starts_ = launch.late_starts();
-    complete(launch.completion());
+    OpRef record = launch.completion();  // of the first part
+    for (LaunchRequest* part : parts_) {
+      if (part != parts_.front())
+        record = write_record(
+            processors_, launch.last_end(),
+            {.start = launch.last_end().instant, .origin = part->origin_, .kind = OpKind::host_launch});
+      part->completed(launch, record);
+    }
   };
   processors_.device().control().submit(*at_work_);
 }
 
-void LaunchRequest::let_go() { at_work_.reset(); }
+void LaunchRequest::let_go() {
+  at_work_.reset();
+  joint_.reset();
+}
 
 Trace LaunchRequest::trace() const {
   Trace trace = Request::trace();

@@ -116,20 +116,48 @@ class InstallRequest final : public Request {
 
 using Programs = std::vector<std::shared_ptr<const isa::Program>>;
 
+class LaunchRequest;
+
+/// A launch on one SIP that several streams take part in, each with a request and its own programs. It goes out when
+/// all of these have left their streams, and completes them all.
+class JointLaunch {
+ public:
+  JointLaunch(device::Processors& processors, int sip, std::size_t parts, device::WiringPtr wiring)
+      : processors_(processors), sip_(sip), wanted_(parts), wiring_(std::move(wiring)) {}
+
+ private:
+  friend class LaunchRequest;
+  void left(LaunchRequest& part, const device::Cause& before);
+  void send();
+
+  device::Processors& processors_;
+  const int sip_;
+  const std::size_t wanted_;
+  const device::WiringPtr wiring_;
+  std::vector<LaunchRequest*> parts_;  // that have left
+  device::Cause before_;
+  std::unique_ptr<device::KernelLaunch> at_work_;
+};
+
 class LaunchRequest final : public Request {
  public:
   LaunchRequest(device::Processors& processors, std::uint32_t number, int sip, std::string name,
-                Programs programs, const device::WiringPtr& wiring);
+                Programs programs, const device::WiringPtr& wiring,
+                std::shared_ptr<JointLaunch> joint = nullptr);
   const Programs& programs() const { return programs_; }
   Trace trace() const override;
 
  private:
+  friend class JointLaunch;
   void leave(const device::Cause& before) override;
   void let_go() override;
+  void completed(const device::KernelLaunch& launch, device::OpRef record);
 
   device::Processors& processors_;
   Programs programs_;
   std::unique_ptr<device::KernelLaunch> at_work_;
+  std::shared_ptr<JointLaunch> joint_;
+  std::uint32_t origin_ = 0;  // of a part of a joint launch
   Time pe_exec_;
   int late_starts_ = 0;
 };

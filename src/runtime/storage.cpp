@@ -9,12 +9,24 @@ StorageSpace::StorageSpace(const topology::Machine& machine)
 
 std::shared_ptr<const Storage> StorageSpace::allocate(const Shape& shape, DType dtype, const DPPolicy& policy,
                                                       int sip, std::string name) {
+  return allocate(Layout(policy, shape, itemsize(dtype), pes_, cubes_), dtype, policy, sip, std::move(name));
+}
+
+std::shared_ptr<const Storage> StorageSpace::allocate(const Shape& shape, DType dtype, const DPPolicy& policy,
+                                                      PeCoord pe, std::string name) {
+  Layout layout(policy, shape, itemsize(dtype), pes_, cubes_);
+  layout.move_to(pe.cube, pe.pe);
+  return allocate(std::move(layout), dtype, policy, pe.sip, std::move(name));
+}
+
+std::shared_ptr<const Storage> StorageSpace::allocate(Layout layout, DType dtype, const DPPolicy& policy,
+                                                      int sip, std::string name) {
   auto storage =
       std::make_shared<Storage>(Storage{std::move(name),
                                         dtype,
                                         policy,
                                         sip,
-                                        Layout(policy, shape, itemsize(dtype), pes_, cubes_),
+                                        std::move(layout),
                                         {},
                                         {},
                                         {},

@@ -44,12 +44,17 @@ class StorageSpace {
   /// Throws AllocationError when there is no room, and has then taken nothing.
   std::shared_ptr<const Storage> allocate(const Shape& shape, DType dtype, const DPPolicy& policy, int sip,
                                           std::string name);
+  /// The same for a tensor that lies whole on one PE; InputError (`placement.one-pe`) if the policy says otherwise.
+  std::shared_ptr<const Storage> allocate(const Shape& shape, DType dtype, const DPPolicy& policy, PeCoord pe,
+                                          std::string name);
   /// Gives back its memory and addresses. Nobody may use them any more.
   void free(const Storage& storage);
 
   address::MemoryPools& pools() { return pools_; }
 
  private:
+  std::shared_ptr<const Storage> allocate(Layout layout, DType dtype, const DPPolicy& policy, int sip,
+                                          std::string name);
   void place_copies(Storage& storage);
   void build_segments(Storage& storage) const;
 

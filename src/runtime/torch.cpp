@@ -93,7 +93,7 @@ void Torch::synchronize() { engine_->synchronize(); }
 
 void Torch::Ahbm::set_device(int rank) const { engine->set_device(rank); }
 int Torch::Ahbm::current_device() const { return engine->host().device; }
-int Torch::Ahbm::device_count() const { return engine->machine().sips(); }
+int Torch::Ahbm::device_count() const { return engine->devices(); }
 
 const topology::Machine& Torch::machine() const { return engine_->machine(); }
 bool Torch::has_data() const { return engine_->options().data; }

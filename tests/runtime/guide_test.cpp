@@ -12,7 +12,8 @@ using ::testing::HasSubstr;
 TEST(HostGuide, ExamplesDoWhatTheySay) {
   NdArray array(f16, {4, 128});
   for (F16& x : array.view<F16>()) x = F16(1.5f);
-  for (const F16 x : scaled(runtime::load(), array).view<F16>()) EXPECT_EQ(static_cast<float>(x), 3.0f);
+  const NdArray result = scaled(runtime::load(), array);
+  for (const F16 x : result.view<F16>()) EXPECT_EQ(static_cast<float>(x), 3.0f);
 
   Torch torch(runtime::load());
   const std::vector<std::int32_t> expected = {0, 0, 0, 0, 0, 0, 7, 7, 0, 0, 0, 0};  // row 3 from column 10 on
