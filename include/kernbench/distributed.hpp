@@ -2,23 +2,42 @@
 //
 //   spawn(torch, [&](int rank) {
 //     torch.ahbm.set_device(rank);
+//     dist::init_process_group(torch);
 //     Tensor x = torch.full({16, 1024}, rank + 1, f16, rows, "x");
-//     …
-//   }, torch.ahbm.device_count());
+//     dist::all_reduce(x);                                        // every rank ends with the sum over all ranks
+//     dist::all_reduce(x, ReduceOp::MAX, torch.ahbm.cubes);       // every cube of every SIP with the largest
+//   }, dist::get_world_size(torch));
 //
 // Ranks take turns: one runs until it must wait, then another one. Host code takes no simulated time and there is one
 // clock: it stands still while any rank can run, and when all wait it goes on to the first instant at which one of them
 // need not any more. What happens never depends on threads, although every rank has one.
+//
+// A rank is a SIP. Where `ccl.yaml` gives the all-reduce a `world_size`, a rank is a PE: rank r the r-th in (sip, cube, pe)
+// order; devices are PEs then, tensors lie whole on theirs, launches run there alone.
+//
+// Collectives mean what torch means: element i of the logical tensor is combined over the members of the group. They are
+// kernels on queues between PEs; which one runs is said by `ccl.yaml`. All members must join, with the same call in the
+// same order; otherwise an error lists who joined what.
 #pragma once
 
 #include <exception>
 #include <functional>
 #include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
 
+#include "kernbench/ccl.hpp"
 #include "kernbench/error.hpp"
 #include "kernbench/torch.hpp"
 
 namespace kernbench::dist {
+
+using ccl::ReduceOp;
+
+// ── ranks ──
 
 /// Ranks have failed; those that did not were stopped. What was under way has ended or was given up, and the context
 /// can be used again.
@@ -39,6 +58,101 @@ void spawn(Torch& torch, const std::function<void(int rank)>& fn, int nprocs);
 
 /// Inside `spawn` the rank that calls, outside 0.
 int get_rank(const Torch& torch);
+/// SIPs, or PEs where a rank is one.
+int get_world_size(const Torch& torch);
+
+// ── the process group ──
+
+/// The `ccl.yaml` of a context (a file, or `default`: the one that ships), with overrides such as
+/// `defaults.n_slots=8`, and the algorithms it may name. Before anything is submitted.
+void configure(Torch& torch, const std::string& file_or_default,
+               const std::vector<std::string>& overrides = {},
+               ccl::Registry registry = ccl::builtin_registry());
+/// More overrides of the context's `ccl.yaml`, whichever that is.
+void configure(Torch& torch, const std::vector<std::string>& overrides);
+
+/// The all-reduce that `ccl.yaml` configures.
+struct ConfiguredAllReduce {
+  std::string name;
+  std::vector<ccl::Group> serves;
+  bool every_pe = false;               // the PEs of a cube share the work; else one of each does it
+  std::optional<std::int64_t> n_elem;  // elements of a member, for benches
+};
+ConfiguredAllReduce configured_all_reduce(const Torch& torch);
+/// Whether a rank is a PE.
+bool ranks_are_pes(const Torch& torch);
+
+/// Installs the queues of the configured all-reduce and waits for them. Called once before `spawn`, or once by each
+/// rank; a second call by the same rank is an InputError (`dist.initialized`).
+void init_process_group(Torch& torch, std::string_view backend = "ahbm");
+bool is_initialized(const Torch& torch);
+
+/// Who takes part: by default all SIPs (or what `ccl.yaml` says in `defaults.group`), `torch.ahbm.cubes`, or some ranks.
+class Group {
+ public:
+  enum class Kind { standard, cubes, ranks };
+  Group() = default;
+  Group(Torch::Ahbm::Cubes)
+      : kind_(Kind::cubes) {}  // NOLINT(google-explicit-constructor): group = torch.ahbm.cubes
+  /// These SIPs alone, in this order; the members number from 0.
+  static Group of(std::vector<int> ranks);
+
+  Kind kind() const { return kind_; }
+  const std::vector<int>& ranks() const { return ranks_; }
+
+ private:
+  Kind kind_ = Kind::standard;
+  std::vector<int> ranks_;
+};
+
+/// A collective that was called.
+class Work {
+ public:
+  bool is_completed() const { return handle_.done(); }
+  /// Returns when this rank's part is complete. Throws what made it fail.
+  void wait() const;
+  /// Of one that is completed: how long it took.
+  runtime::Trace trace() const { return handle_.trace(); }
+  /// The kernel that ran.
+  const std::string& algorithm() const { return algorithm_; }
+
+  Work(std::shared_ptr<runtime::Engine> engine, runtime::Handle handle, std::string algorithm)
+      : engine_(std::move(engine)), handle_(std::move(handle)), algorithm_(std::move(algorithm)) {}
+
+ private:
+  std::shared_ptr<runtime::Engine> engine_;
+  runtime::Handle handle_;
+  std::string algorithm_;
+};
+
+// ── collectives ── in place, on the tensor of the rank that calls; without `async_op` they return when its part is done
+//
+// Over SIPs a tensor must be laid out alike on every rank, in any way; of a replicated tensor one copy is worked on and
+// then copied inside the SIP. Over cubes every cube holds a shard of the same size, on PE 0 or split over its PEs alike.
+// Where a result is longer or shorter than what goes in, a PE must hold all rows of its columns (or the whole of a
+// vector) of both. Anything else is an InputError (`dist.layout`).
+
+Work all_reduce(const Tensor& tensor, ReduceOp op = ReduceOp::SUM, const Group& group = {},
+                bool async_op = false);
+/// `src` and `dst` are members of the group: ranks, of `torch.ahbm.cubes` cubes counted over all SIPs.
+Work broadcast(const Tensor& tensor, int src, const Group& group = {}, bool async_op = false);
+/// The others' tensors keep no defined value.
+Work reduce(const Tensor& tensor, int dst, ReduceOp op = ReduceOp::SUM, const Group& group = {},
+            bool async_op = false);
+/// `output` has the inputs of all members, one after the other.
+Work all_gather_into_tensor(const Tensor& output, const Tensor& input, const Group& group = {},
+                            bool async_op = false);
+/// `input` is combined over all members; `output` is this member's part of the result.
+Work reduce_scatter_tensor(const Tensor& output, const Tensor& input, ReduceOp op = ReduceOp::SUM,
+                           const Group& group = {}, bool async_op = false);
+/// Part i of `input` becomes part `rank` of the `output` of member i.
+Work all_to_all_single(const Tensor& output, const Tensor& input, const Group& group = {},
+                       bool async_op = false);
+/// To another rank, which receives into a tensor laid out alike; in the order of the calls.
+Work send(const Tensor& tensor, int dst, bool async_op = false);
+Work recv(const Tensor& tensor, int src, bool async_op = false);
+/// Nobody returns before all have called it.
+Work barrier(Torch& torch, const Group& group = {}, bool async_op = false);
 
 }  // namespace kernbench::dist
 

@@ -173,9 +173,12 @@ class Torch {
   /// The same for everything that was submitted.
   void synchronize();
 
-  // ── devices ── a device is a SIP; 0 until another one is set
+  // ── devices ── a device is a SIP (or a PE, see distributed.hpp); 0 until another one is set
   struct Ahbm {
     Engine* engine;
+    /// As the group of a collective (distributed.hpp): one member per cube of every SIP.
+    struct Cubes {};
+    static constexpr Cubes cubes{};
     void set_device(int rank) const;
     int current_device() const;
     int device_count() const;

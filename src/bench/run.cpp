@@ -7,6 +7,7 @@
 #include <chrono>
 #include <map>
 
+#include "kernbench/distributed.hpp"
 #include "kernbench/error.hpp"
 #include "runtime/engine.hpp"
 
@@ -36,8 +37,8 @@ RunProgress progress_of(Engine& engine, const runtime::Progress& clock) {
                        .current = {},
                        .now = clock.now,
                        .events = clock.events};
-  for (int sip = 0; sip < engine.machine().sips(); ++sip) {
-    const auto& open = engine.stream(sip).open();
+  for (const auto& stream : engine.streams()) {
+    const auto& open = stream->open();
     progress.done -= open.size();
     if (progress.current.empty() && !open.empty())
       progress.current = fmt::format("{} {}", to_string(open.front()->phase()), open.front()->name());
@@ -113,6 +114,8 @@ RunResult run(const Bench& bench, const Options& options, const topology::Machin
       [&](Torch& torch) {
         engine = &torch.engine();
         count_launches(*engine, works);
+        if (how.ccl != "default" || !how.ccl_overrides.empty())
+          dist::configure(torch, how.ccl, how.ccl_overrides);
         call_host(bench, torch, options, result.report);
       },
       how.device, std::move(torch_options));

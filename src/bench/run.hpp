@@ -25,8 +25,10 @@ struct RunProgress {
 
 struct RunOptions {
   runtime::DeviceSelector device;
-  bool verify = false;  // compute numbers, and have the bench compare them
-  bool strict = false;  // hazards are failures
+  std::string ccl = "default";             // the ccl.yaml to use
+  std::vector<std::string> ccl_overrides;  // of its values: defaults.n_slots=8
+  bool verify = false;                     // compute numbers, and have the bench compare them
+  bool strict = false;                     // hazards are failures
   const std::atomic<bool>* interrupt = nullptr;
   std::function<void(const RunProgress&)> progress;  // called about ten times a second while time passes
 };

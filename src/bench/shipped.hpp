@@ -5,6 +5,7 @@
 
 namespace kernbench::bench {
 
+Bench ccl_allreduce();
 Bench matmul_composite();
 Bench gpt3_qkv();
 Bench va_offset_verify();

@@ -40,6 +40,8 @@ struct MachineChoice {
   void declare(CLI::App& command);
   void declare_option(CLI::App& command);
   topology::Machine load(const Registry& registry) const;
+  /// Overrides with the prefix `ccl.` are of the collectives' file; these, without it.
+  std::vector<std::string> ccl_overrides() const;
 
  private:
   void declare_as(CLI::App& command, const char* name);

@@ -21,8 +21,24 @@ void MachineChoice::declare_as(CLI::App& command, const char* name) {
       ->allow_extra_args(false);
 }
 
+namespace {
+
+constexpr std::string_view kCcl = "ccl.";
+
+}  // namespace
+
 topology::Machine MachineChoice::load(const Registry& registry) const {
-  return topology::load_machine(file, overrides, registry.components);
+  std::vector<std::string> of_machine;
+  for (const std::string& o : overrides)
+    if (!o.starts_with(kCcl)) of_machine.push_back(o);
+  return topology::load_machine(file, of_machine, registry.components);
+}
+
+std::vector<std::string> MachineChoice::ccl_overrides() const {
+  std::vector<std::string> found;
+  for (const std::string& o : overrides)
+    if (o.starts_with(kCcl)) found.push_back(o.substr(kCcl.size()));
+  return found;
 }
 
 }  // namespace kernbench::cli

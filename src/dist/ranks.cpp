@@ -1,5 +1,7 @@
 #include "dist/ranks.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <system_error>
 
@@ -21,6 +23,13 @@ Ranks::Ranks(runtime::Engine& engine, int count, Function function, Watch watch)
 Ranks::~Ranks() {
   for (const auto& rank : ranks_)
     if (rank->thread.joinable()) rank->thread.join();
+}
+
+std::string Ranks::what_it_does(int rank) const {
+  const Rank& it = at(rank);
+  if (it.state == State::ended) return "has ended";
+  if (it.waits_for == nullptr) return "has not called it yet";
+  return fmt::format("waits for {} '{}'", to_string(it.waits_for->phase()), it.waits_for->name());
 }
 
 // ── ranks ──

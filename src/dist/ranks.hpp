@@ -37,6 +37,8 @@ class Ranks final : public runtime::Waiter {
   /// The one that runs.
   int current() const { return turn_; }
   bool has_ended(int rank) const { return at(rank).state == State::ended; }
+  /// `has ended`, `waits for read 'x'`.
+  std::string what_it_does(int rank) const;
 
  private:
   enum class State { ready, waiting, ended };

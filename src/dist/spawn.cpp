@@ -32,12 +32,12 @@ Error::Info info_of(const std::map<int, std::exception_ptr>& causes) {
   return {"dist.spawn-failed", "spawn", join(lines, "\n"), ""};
 }
 
-void check_count(Torch& torch, const State& state, int nprocs) {
-  if (state.ranks != nullptr)
+void check_count(const State& state, int nprocs) {
+  if (state.inside_spawn())
     throw InputError({"dist.spawn", "spawn", "a rank spawns ranks", "spawn from the host program alone"});
-  if (nprocs < 1 || nprocs > torch.ahbm.device_count())
+  if (nprocs < 1 || nprocs > state.world_size())
     throw InputError({"dist.spawn", "spawn", fmt::format("nprocs is {}", nprocs),
-                      fmt::format("every rank has a device of its own: 1 to {}", torch.ahbm.device_count())});
+                      fmt::format("every rank has a device of its own: 1 to {}", state.world_size())});
 }
 
 }  // namespace
@@ -47,14 +47,10 @@ SpawnException::SpawnException(std::map<int, std::exception_ptr> causes)
 
 void spawn(Torch& torch, const std::function<void(int rank)>& fn, int nprocs) {
   State& state = State::of(torch.engine());
-  check_count(torch, state, nprocs);
-  Ranks ranks(torch.engine(), nprocs, fn, {});
-  state.ranks = &ranks;
-  const struct Reset {
-    State& state;
-    ~Reset() { state.ranks = nullptr; }
-  } reset{state};
-  ranks.run();
+  check_count(state, nprocs);
+  Ranks ranks(torch.engine(), nprocs, fn,
+              {.on_end = [&](int rank) { state.rank_ended(rank); }, .on_stall = [&] { state.stalled(); }});
+  state.run(ranks);
 }
 
 int get_rank(const Torch& torch) { return State::of(torch.engine()).rank(); }

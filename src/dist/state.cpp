@@ -1,10 +1,168 @@
 #include "dist/state.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "base/text.hpp"
+
 namespace kernbench::dist {
+namespace {
+
+std::vector<int> first(int n) {
+  std::vector<int> all(static_cast<std::size_t>(n));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+}  // namespace
+
+std::string to_string(const GroupKey& group) {
+  if (group.kind == ccl::Group::cube) return "the cubes";
+  std::vector<std::string> ranks;
+  for (const int r : group.ranks) ranks.push_back(std::to_string(r));
+  return ranks.size() > 8 ? fmt::format("{} ranks", ranks.size()) : fmt::format("ranks {}", join(ranks));
+}
 
 State& State::of(runtime::Engine& engine) {
-  if (!engine.extension) engine.extension = std::make_unique<State>();
+  if (!engine.extension) engine.extension = std::make_unique<State>(engine);
   return static_cast<State&>(*engine.extension);
+}
+
+State::State(runtime::Engine& engine) : engine_(engine) { configure("default", {}, ccl::builtin_registry()); }
+
+void State::configure_further(const std::vector<std::string>& overrides) {
+  std::vector<std::string> all = overrides_;
+  all.insert(all.end(), overrides.begin(), overrides.end());
+  configure(std::string(file_), all, *registry_);
+}
+
+void State::configure(const std::string& file_or_default, const std::vector<std::string>& overrides,
+                      ccl::Registry registry) {
+  if (config_ && !engine_.requests().empty())
+    throw InputError({"dist.configure", "", "ccl.yaml is chosen after something was submitted",
+                      "choose it before anything else"});
+  config_ = ccl::load_config(file_or_default, overrides, registry);
+  file_ = file_or_default;
+  overrides_ = overrides;
+  registry_ = std::make_unique<ccl::Registry>(std::move(registry));
+  wirings_.emplace(engine_, *registry_);
+  const ccl::Settings settings = config_->settings(config_->algorithm());
+  if (!settings.world_size) return;
+  const auto members = ccl::members_of(engine_.machine(), registry_->mapper(settings.mapper),
+                                       {.group = ccl::Group::pe, .world_size = *settings.world_size});
+  engine_.use_pes(members.lanes.front());
+}
+
+// ── ranks ──
+
+int State::world_size() const { return engine_.devices(); }
+
+void State::run(Ranks& ranks) {
+  ranks_ = &ranks;
+  initialized_.clear();
+  const struct Reset {
+    State& state;
+    ~Reset() { state.ranks_ = nullptr; }
+  } reset{*this};
+  try {
+    ranks.run();
+  } catch (...) {
+    gatherings_.clear();
+    joints_.clear();
+    wirings_->distrust();
+    throw;
+  }
+}
+
+std::string State::excuse(int rank) const {
+  if (ranks_ == nullptr) return "does not run: this is outside of spawn";
+  if (rank >= ranks_->count()) return "was not spawned";
+  return ranks_->what_it_does(rank);
+}
+
+bool State::has_ended(int rank) const {
+  return ranks_ == nullptr ? rank != 0 : rank >= ranks_->count() || ranks_->has_ended(rank);
+}
+
+void State::rank_ended(int rank) {
+  for (const auto& [group, gatherings] : gatherings_)
+    if (gatherings.is_awaited(rank))
+      gatherings.fail_open([&](int r) { return r == rank ? "has ended" : excuse(r); });
+}
+
+void State::stalled() {
+  const auto all = std::exchange(gatherings_, {});
+  joints_.clear();
+  for (const auto& [group, gatherings] : all)
+    if (gatherings.is_open()) gatherings.fail_open([&](int r) { return excuse(r); });
+}
+
+// ── the process group ──
+
+bool State::is_initialized() const {
+  return initialized_outside_ || (ranks_ != nullptr && initialized_.contains(rank()));
+}
+
+void State::initialize(std::string_view backend) {
+  if (backend != "ahbm")
+    throw InputError({"dist.backend", "init_process_group", fmt::format("backend '{}'", backend),
+                      "there is one backend: ahbm"});
+  if (is_initialized())
+    throw InputError({"dist.initialized", fmt::format("rank {}", rank()),
+                      "the process group is initialized already",
+                      "call init_process_group once before spawn, or once in every rank"});
+  const ccl::Settings settings = config_->settings(config_->algorithm());
+  const Wired& wired = wirings_->ready(settings, {.group = ccl::usual_group(*registry_, settings)});
+  if (ranks_ == nullptr)
+    initialized_outside_ = true;
+  else
+    initialized_.insert(rank());
+  for (const auto& request : std::vector(wired.installs)) engine_.wait(*request);
+}
+
+GroupKey State::resolve(const Group& group) const {
+  if (engine_.devices_are_pes()) {
+    if (group.kind() == Group::Kind::standard) return {ccl::Group::pe, first(world_size())};
+    throw InputError({"dist.group", "group", "ranks are PEs here, and all of them the only group",
+                      "leave the group out, or the world_size in ccl.yaml"});
+  }
+  const bool cubes = group.kind() == Group::Kind::cubes ||
+                     (group.kind() == Group::Kind::standard && config_->group() == ccl::Group::cube);
+  if (group.kind() != Group::Kind::ranks)
+    return {cubes ? ccl::Group::cube : ccl::Group::sip, first(world_size())};
+  for (const int r : group.ranks())
+    if (r < 0 || r >= world_size())
+      throw InputError({"dist.group", "group", fmt::format("it has rank {}", r),
+                        fmt::format("ranks are 0 to {}", world_size() - 1)});
+  return {ccl::Group::sip, group.ranks()};
+}
+
+Gatherings& State::gatherings(const GroupKey& group) {
+  return gatherings_.try_emplace(group, to_string(group), group.ranks).first->second;
+}
+
+std::size_t State::join(const GroupKey& group, JoinedCall call) {
+  return gatherings(group).join(
+      rank(), std::move(call), [&](int r) { return has_ended(r); }, [&](int r) { return excuse(r); });
+}
+
+std::shared_ptr<runtime::JointLaunch> State::joint_launch(const GroupKey& group, std::size_t number,
+                                                          const device::WiringPtr& wiring) {
+  const int sip = engine_.sip_of(rank());
+  const auto key = std::tuple(group, number, sip);
+  auto found = joints_.find(key);
+  if (found == joints_.end()) {
+    const auto parts = static_cast<std::size_t>(
+        std::ranges::count(group.ranks, sip, [&](int r) { return engine_.sip_of(r); }));
+    auto launch = std::make_shared<runtime::JointLaunch>(engine_.processors(), sip, parts, wiring);
+    found = joints_.emplace(key, Joint{std::move(launch), parts}).first;
+  }
+  const auto launch = found->second.launch;
+  if (--found->second.missing == 0) joints_.erase(found);
+  return launch;
 }
 
 }  // namespace kernbench::dist

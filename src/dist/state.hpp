@@ -1,17 +1,85 @@
 // What this layer keeps with a context.
 #pragma once
 
+#include <compare>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "ccl/config.hpp"
+#include "dist/gatherings.hpp"
 #include "dist/ranks.hpp"
+#include "dist/wirings.hpp"
 
 namespace kernbench::dist {
 
-struct State final : runtime::Engine::Extension {
+/// A group worked out for a context.
+struct GroupKey {
+  ccl::Group kind = ccl::Group::sip;
+  std::vector<int> ranks;  // that call its collectives
+  auto operator<=>(const GroupKey&) const = default;
+};
+/// `the SIPs`, `ranks 0, 2`.
+std::string to_string(const GroupKey& group);
+
+class State final : public runtime::Engine::Extension {
+ public:
   /// Of this context; made on first use.
   static State& of(runtime::Engine& engine);
+  explicit State(runtime::Engine& engine);
 
-  int rank() const { return ranks != nullptr ? ranks->current() : 0; }
+  runtime::Engine& engine() { return engine_; }
+  const ccl::Registry& registry() const { return *registry_; }
+  const ccl::Config& config() const { return *config_; }
+  void configure(const std::string& file_or_default, const std::vector<std::string>& overrides,
+                 ccl::Registry registry);
+  void configure_further(const std::vector<std::string>& overrides);
+  Wirings& wirings() { return *wirings_; }
 
-  Ranks* ranks = nullptr;  // while `spawn` runs
+  // ── ranks ──
+  int world_size() const;
+  int rank() const { return ranks_ != nullptr ? ranks_->current() : 0; }
+  void run(Ranks& ranks);
+  bool inside_spawn() const { return ranks_ != nullptr; }
+
+  // ── the process group ──
+  /// InputError if it is so already.
+  void initialize(std::string_view backend);
+  bool is_initialized() const;
+  GroupKey resolve(const Group& group) const;
+  Gatherings& gatherings(const GroupKey& group);
+  /// Enters that this rank calls a collective; returns its number in the group.
+  std::size_t join(const GroupKey& group, JoinedCall call);
+  /// Where ranks are PEs: the launch of a collective on this rank's SIP, in which all its ranks take part.
+  std::shared_ptr<runtime::JointLaunch> joint_launch(const GroupKey& group, std::size_t number,
+                                                     const device::WiringPtr& wiring);
+
+  // ── what the scheduler tells ──
+  void rank_ended(int rank);
+  void stalled();
+
+ private:
+  /// What a rank that is awaited does instead.
+  std::string excuse(int rank) const;
+  bool has_ended(int rank) const;
+
+  runtime::Engine& engine_;
+  std::unique_ptr<ccl::Registry> registry_;
+  std::string file_ = "default";
+  std::vector<std::string> overrides_;
+  std::optional<ccl::Config> config_;
+  std::optional<Wirings> wirings_;
+  Ranks* ranks_ = nullptr;  // while `spawn` runs
+  bool initialized_outside_ = false;
+  std::set<int> initialized_;  // ranks of this spawn
+  std::map<GroupKey, Gatherings> gatherings_;
+  struct Joint {
+    std::shared_ptr<runtime::JointLaunch> launch;
+    std::size_t missing = 0;  // ranks that have not asked for it
+  };
+  std::map<std::tuple<GroupKey, std::size_t, int>, Joint> joints_;  // by group, number of the collective, SIP
 };
 
 }  // namespace kernbench::dist

@@ -48,6 +48,7 @@ TEST(Run, EveryShippedBenchIsRightToTheBit) {
   }
   EXPECT_EQ(run_shipped("gpt3-qkv", {"tokens=5", "d_model=320"}, verify).report.outcome(), true);
   EXPECT_EQ(run_shipped("va-offset-verify", {"n_elem=17", "dtype=f32"}, verify).report.outcome(), true);
+  EXPECT_EQ(run_shipped("ccl-allreduce", {"n_elem=64"}, verify).report.outcome(), true);
 }
 
 TEST(Run, ASecondSipGivesTheSameTimes) {

@@ -1,40 +1,12 @@
-#include "kernbench/distributed.hpp"
-#include "runtime/host_world.hpp"
+#include "dist/dist_world.hpp"
 
 namespace kernbench::dist {
 namespace {
-
-using runtime::complaint;
-using runtime::counting;
-using runtime::filled;
-using runtime::load;
-using namespace dtypes;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 void add(tl::Context& tl, tl::Ptr x, int times) {
   auto tile = tl.load(x, {64}, i32);
   for (int i = 0; i < times; ++i) tile = tile + 1;
   tl.store(x, tile);
-}
-
-std::string text_of(const std::exception_ptr& cause) {
-  try {
-    std::rethrow_exception(cause);
-  } catch (const std::exception& e) {
-    return e.what();
-  }
-}
-
-/// What each rank failed with.
-std::map<int, std::string> failures(const std::function<void()>& call) {
-  std::map<int, std::string> texts;
-  try {
-    call();
-  } catch (const SpawnException& e) {
-    for (const auto& [rank, cause] : e.causes()) texts[rank] = text_of(cause);
-  }
-  return texts;
 }
 
 /// The instant at which a rank has made a tensor, launched a kernel and waited for it.

@@ -1,0 +1,30 @@
+// Which algorithm carries out a collective, and which PEs work on it.
+#pragma once
+
+#include "dist/state.hpp"
+
+namespace kernbench::dist {
+
+struct Invocation {
+  std::string name;  // as the caller knows it: `all_reduce`
+  ccl::Collective collective = ccl::Collective::all_reduce;
+  std::vector<Tensor> tensors;  // what goes in; then what comes out, if that is another one
+  std::optional<ReduceOp> op = {};
+  std::optional<int> root = {};  // a member
+};
+
+/// The PEs of a member that work on a tensor: of those that hold copies of a block the first one.
+std::vector<runtime::Holder> workers(const runtime::Layout& layout, ccl::Group group);
+
+/// Who takes part in plans of this group.
+ccl::PlanRequest plan_request(const State& state, const GroupKey& group);
+
+/// The configured algorithm if it serves the group and the tensors lie as it needs them, else the built-in one that
+/// does. InputError (`dist.layout`) if none does.
+ccl::Settings choose(State& state, const Invocation& call, const GroupKey& group);
+
+/// The PEs of the calling rank that run the kernel.
+std::vector<PeCoord> targets(State& state, const Invocation& call, const GroupKey& group,
+                             const ccl::Members& members);
+
+}  // namespace kernbench::dist

@@ -1,0 +1,39 @@
+#include "dist/wirings.hpp"
+
+namespace kernbench::dist {
+
+const Wired& Wirings::ready(const ccl::Settings& settings, const ccl::PlanRequest& request) {
+  const Key key{settings.name, request.group, request.sips};
+  auto found = entries_.find(key);
+  if (found == entries_.end()) {
+    Entry entry;
+    entry.wired.plan =
+        ccl::make_plan(registry_, settings, engine_.machine(), engine_.space().pools(), request);
+    found = entries_.emplace(key, std::move(entry)).first;
+  }
+  Entry& entry = found->second;
+  const bool there =
+      entry.wired.wiring && entry.given_up == engine_.times_given_up() && entry.generation == generation_;
+  if (!there) install(entry);
+  return entry.wired;
+}
+
+/// Launches that were given up have taken all queues with them; else the old ones are replaced.
+void Wirings::install(Entry& entry) {
+  device::QueueBook& book = engine_.processors().queues();
+  Wired& wired = entry.wired;
+  device::WiringPtr replaced;
+  if (wired.wiring && entry.given_up == engine_.times_given_up()) {
+    replaced = wired.wiring;
+    book.drop(*replaced);
+  }
+  wired.wiring = book.add(wired.plan.wiring);
+  wired.installs.clear();
+  for (int sip = 0; sip < engine_.machine().sips(); ++sip)
+    if (!wired.wiring->pes_of(sip).empty())
+      wired.installs.push_back(engine_.install(engine_.stream_of_sip(sip), wired.wiring, replaced));
+  entry.given_up = engine_.times_given_up();
+  entry.generation = generation_;
+}
+
+}  // namespace kernbench::dist

@@ -1,0 +1,53 @@
+// The queues of collectives: planned once, installed on first use, and again when they are gone or may hold messages of
+// collectives that failed.
+#pragma once
+
+#include <compare>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ccl/plan.hpp"
+#include "runtime/engine.hpp"
+
+namespace kernbench::dist {
+
+/// A collective that can be launched.
+struct Wired {
+  ccl::Plan plan;
+  device::WiringPtr wiring;
+  std::vector<std::shared_ptr<runtime::Request>> installs;  // what launches come after
+};
+
+class Wirings {
+ public:
+  Wirings(runtime::Engine& engine, const ccl::Registry& registry) : engine_(engine), registry_(registry) {}
+
+  /// Submits the installation if it is needed.
+  const Wired& ready(const ccl::Settings& settings, const ccl::PlanRequest& request);
+  /// Collectives have failed: what is in the queues is nobody's.
+  void distrust() { ++generation_; }
+
+ private:
+  struct Key {
+    std::string name;
+    ccl::Group group;
+    std::vector<int> sips;
+    auto operator<=>(const Key&) const = default;
+  };
+  struct Entry {
+    Wired wired;
+    int given_up = 0;    // Engine::times_given_up when it was installed
+    int generation = 0;  // ours
+  };
+
+  void install(Entry& entry);
+
+  runtime::Engine& engine_;
+  const ccl::Registry& registry_;
+  std::map<Key, Entry> entries_;
+  int generation_ = 0;
+};
+
+}  // namespace kernbench::dist

@@ -1,0 +1,79 @@
+// The bench ccl-allreduce: what it prints, on many machines, and that it can fail.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "bench/run.hpp"
+
+namespace kernbench::bench {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+using Words = std::vector<std::string>;
+
+RunResult all_reduce(const Words& words, const Words& machine = {}, const Words& ccl = {}) {
+  const Registry registry = builtin_registry();
+  const Bench& bench = registry.benches.at("ccl_allreduce");
+  return run(bench, bench.read_options(words),
+             topology::load_machine("default", machine, topology::builtin_registry()),
+             {.ccl_overrides = ccl, .verify = true});
+}
+
+std::string headline(const Words& words, const Words& machine = {}, const Words& ccl = {}) {
+  const RunResult result = all_reduce(words, machine, ccl);
+  EXPECT_TRUE(result.ok());
+  EXPECT_TRUE(result.hazards.empty());
+  return result.report.text().substr(0, result.report.text().find('\n'));
+}
+
+TEST(CclAllreduce, PrintsHowManyShardsAreRight) {
+  EXPECT_EQ(headline({}), "intercube_allreduce (ws=2): 32 OK");
+}
+
+TEST(CclAllreduce, AnyMeshOfSipsAndCubesIsRight) {
+  EXPECT_EQ(headline({}, {"system.sips.count=4", "system.sips.topology=torus_2d"}),
+            "intercube_allreduce (ws=4): 64 OK");
+  EXPECT_EQ(headline({}, {"system.sips.count=4", "system.sips.topology=mesh_2d_no_wrap"}),
+            "intercube_allreduce (ws=4): 64 OK");
+  EXPECT_EQ(headline({}, {"system.sips.count=6", "system.sips.topology=torus_2d", "system.sips.w=3",
+                          "system.sips.h=2"}),
+            "intercube_allreduce (ws=6): 96 OK");
+  for (const auto& [w, h] : {std::pair(2, 2), {5, 3}, {8, 4}, {1, 1}})
+    EXPECT_EQ(headline({"n_elem=100"},
+                       {fmt::format("sip.cube_mesh.w={}", w), fmt::format("sip.cube_mesh.h={}", h)}),
+              fmt::format("intercube_allreduce (ws=2): {} OK", 2 * w * h));
+}
+
+TEST(CclAllreduce, AnyRootCubeIsRight) {
+  for (int root = 0; root < 16; ++root)
+    EXPECT_EQ(headline({"n_elem=16"}, {}, {fmt::format("algorithms.intercube_allreduce.root_cube={}", root)}),
+              "intercube_allreduce (ws=2): 32 OK");
+}
+
+TEST(CclAllreduce, EveryOperationIsRight) {
+  for (const char* op : {"SUM", "MAX", "MIN", "PROD", "AVG"})
+    for (const char* dtype : {"f16", "bf16", "f32"})
+      headline({std::string("op=") + op, std::string("dtype=") + dtype, "n_elem=24"});
+}
+
+TEST(CclAllreduce, WithAWorldSizeEveryRankIsAPe) {
+  EXPECT_EQ(headline({"algorithm=ring_allreduce_tcm", "world_size=5", "n_elem=8"}),
+            "ring_allreduce_tcm (ws=5): 5 OK");
+  EXPECT_EQ(headline({"algorithm=tree_allreduce", "world_size=130", "n_elem=8"}),
+            "tree_allreduce (ws=130): 130 OK");
+}
+
+TEST(CclAllreduce, HasTheColumnsOfNcclTests) {
+  // S = 1024 · 2 B; busbw = algbw · 2 · 31 / 32 for 32 members.
+  const RunResult result = all_reduce({});
+  EXPECT_THAT(result.report.text(),
+              HasSubstr("size         count    type   redop  root         time    algbw    busbw  #wrong"));
+  const double us = result.launches[1].trace.pe_exec_ns() / 1e3, algbw = 2048 / us / 1e3;
+  EXPECT_THAT(
+      result.report.text(),
+      HasSubstr(fmt::format("2048          1024     f16     sum    -1 {:>12.3f} {:>8.3f} {:>8.3f}       0",
+                            us, algbw, algbw * 2 * 31 / 32)));
+}
+
+}  // namespace
+}  // namespace kernbench::bench
