@@ -56,6 +56,8 @@ int main(int argc, char** argv) {
   add("gemm/kernbench", cases::gemm);
   add("gemm/replay", cases::gemm_replay);
   add("gemm/openblas", cases::gemm_openblas);
+  add("qkv/kernbench", cases::qkv);
+  add("qkv/openblas", cases::qkv_openblas);
   benchmark::AddCustomContext("bytes_per_packet", std::to_string(cases::bytes_per_packet()));
   benchmark::AddCustomContext("bytes_per_record", std::to_string(cases::bytes_per_record()));
   benchmark::Initialize(&argc, argv);

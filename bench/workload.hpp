@@ -54,6 +54,10 @@ Result gemm();
 Result gemm_replay();
 Result gemm_openblas();
 
+// A whole bench: gpt3-qkv without data, and OpenBLAS computing its products. The unit is a multiply-add.
+Result qkv();
+Result qkv_openblas();
+
 // A PE: a composite product streamed tile by tile. The unit is a record.
 Result tile_pipeline();
 std::size_t bytes_per_record();  // in the op log
