@@ -43,6 +43,8 @@ int main(int argc, char** argv) {
   add("stream/runs", [] { return cases::stream(1, true); });
   add("neighbour/packets", [] { return cases::neighbour(false); });
   add("neighbour/runs", [] { return cases::neighbour(true); });
+  add("host_write/packets", [] { return cases::host_write(false); });
+  add("host_write/runs", [] { return cases::host_write(true); });
   add("packets_at/1", [] { return cases::stream(1, false); });
   add("packets_at/2", [] { return cases::stream(2, false); });
   add("packets_at/4", [] { return cases::stream(4, false); });

@@ -66,6 +66,7 @@ std::size_t bytes_per_record();  // in the op log
 // in one piece (`runs`). The unit is a packet over a link.
 Result stream(int sips, bool runs);  // each PE from its own slice
 Result neighbour(bool runs);         // of one SIP, each from a slice of the next cube: connections are shared
+Result host_write(bool runs);        // the host writes 128 equal parts of a tensor
 std::size_t bytes_per_packet();      // in flight
 
 // An alternative, for comparison: the handlers of `hold_bare` on a binary heap.

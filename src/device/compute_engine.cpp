@@ -24,7 +24,7 @@ void ComputeEngine::start_fetch() {
   fetching_->started = partition_.now();
   fetching_->on_started();
   if (fetching_->fetch == 0_B) return end_fetch();
-  fabric_.take_turn(*ports_.read, ports_.read_bw.time_for(fetching_->fetch), fetch_end_);
+  fabric_.take_turn(*ports_.read, {ports_.read_bw.time_for(fetching_->fetch), &fetch_end_, ports_.rank});
 }
 
 void ComputeEngine::end_fetch() {
@@ -68,8 +68,7 @@ void ComputeEngine::start_store() {
   storing_ = std::exchange(computing_, nullptr);
   start_compute();
   if (storing_->store == 0_B) return end_store();
-  partition_.schedule_at(store_end_,
-                         fabric_.occupy(ports_.write, ports_.write_bw.time_for(storing_->store), partition_));
+  ports_.write->occupy({ports_.write_bw.time_for(storing_->store), &store_end_, ports_.rank});
 }
 
 void ComputeEngine::end_store() {

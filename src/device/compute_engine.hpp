@@ -48,9 +48,10 @@ class RoomListener {
 class ComputeEngine {
  public:
   struct Ports {
-    const Route* read;       // begins with the TCM's read port
-    topology::LinkId write;  // the TCM's write port
+    const Route* read;  // begins with the TCM's read port
+    Port* write;        // the TCM's write port
     Bandwidth read_bw, write_bw;
+    int rank;  // of two engines that ask for a port at one instant, the smaller goes first
   };
 
   ComputeEngine(Fabric& fabric, sim::Partition& partition, const Ports& ports, RoomListener& listener)

@@ -1,10 +1,20 @@
 #include "device/dram.hpp"
 
+#include <algorithm>
+
 namespace kernbench::device {
 
 Time burst_time(const ParamSet& hbm) {
   const double channel_gbs = hbm.number("hbm_to_router_bw_gbs") / static_cast<double>(hbm.integer("num_pcs"));
   return Bandwidth::from_gbs(channel_gbs).time_for(hbm.bytes("burst_bytes"));
+}
+
+Time Dram::serve_series(std::int64_t first, std::int64_t count, Direction direction, Time arrival,
+                        Time period) {
+  Time through;
+  for (std::int64_t i = 0; i < count; ++i)
+    through = std::max(through, serve(first + i, direction, arrival + period * i));
+  return through;
 }
 
 std::unique_ptr<Dram> make_dram(const topology::Machine& machine) {

@@ -15,6 +15,9 @@ class Dram {
   virtual ~Dram() = default;
   /// When burst number `burst` of the slice, asked for at `arrival`, is through.
   virtual Time serve(std::int64_t burst, Direction direction, Time arrival) = 0;
+  /// The same for the bursts first … first + count − 1, asked for one by one, `period` apart: when all are through.
+  virtual Time serve_series(std::int64_t first, std::int64_t count, Direction direction, Time arrival,
+                            Time period);
 };
 
 /// The model that `hbm.model` names.

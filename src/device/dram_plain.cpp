@@ -19,6 +19,23 @@ class PlainDram final : public Dram {
     return channel + access_;
   }
 
+  /// Each channel gets every num_pcs-th burst. Its n bursts of time s, asked for at a₀, a₀ + d …, keep it busy until the
+  /// latest of: free + n·s (always waiting), a₀ + n·s (waiting since the first), aₙ₋₁ + s (the last waits for nobody).
+  /// One in between would have to be both later and earlier than its neighbours.
+  Time serve_series(std::int64_t first, std::int64_t count, Direction, Time arrival, Time period) override {
+    const auto channels = static_cast<std::int64_t>(free_at_.size());
+    Time through;
+    for (std::int64_t i = 0; i < std::min(count, channels); ++i) {
+      Time& channel = free_at_[static_cast<std::size_t>((first + i) % channels)];
+      const std::int64_t bursts = (count - i + channels - 1) / channels;
+      const Time asked_first = arrival + period * i;
+      const Time asked_last = asked_first + period * (channels * (bursts - 1));
+      channel = std::max(std::max(channel, asked_first) + burst_time_ * bursts, asked_last + burst_time_);
+      through = std::max(through, channel);
+    }
+    return through + access_;
+  }
+
  private:
   const Time burst_time_;
   const Time access_;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "device/run_mode.hpp"
 #include "kernbench/error.hpp"
 
 namespace kernbench::device {
@@ -30,6 +29,7 @@ Time grace_at(Time border) { return border > kGrace ? kGrace : Time(); }
 
 FabricCounters& FabricCounters::operator+=(const FabricCounters& other) {
   packet_hops += other.packet_hops;
+  train_hops += other.train_hops;
   messages += other.messages;
   in_one_piece += other.in_one_piece;
   return *this;
@@ -46,7 +46,7 @@ Fabric::Fabric(sim::Simulation& simulation, const topology::Graph& graph, Bytes 
   KB_ASSERT(simulation.partitions() == graph.partition_count(), "{} partitions for a machine of {}",
             simulation.partitions(), graph.partition_count());
   for (int i = 0; i < simulation.partitions(); ++i)
-    domains_.emplace_back(new FabricDomain(simulation.partition(i), graph_, packet_));
+    domains_.emplace_back(new FabricDomain(*this, simulation.partition(i), graph_, packet_));
   for (LinkState& l : links_) l.domain = domains_.front().get();
   for (int sip = 0; sip < graph.sips(); ++sip) {
     for (std::uint32_t i = 0; i < graph.links_per_sip(); ++i)
@@ -83,7 +83,8 @@ Source& Fabric::source_for(Route& route) {
   const Hop& first = route.hops.front();
   Source*& source = here.source_of_link_[first.link.index];
   if (!source) {
-    here.sources_.push_back(std::make_unique<Source>(*this, here.partition_, *first.state, first.link.index));
+    here.sources_.push_back(
+        std::make_unique<Source>(*this, here.dispatcher_, here.partition_, *first.state, first.link.index));
     source = here.sources_.back().get();
   }
   return *source;
@@ -99,9 +100,6 @@ void Fabric::send(Message& message) {
   message.key_ = route.source->next_key();
   message.opened_ = here.partition_.now();
   ++here.counters_.messages;
-  if (options_.runs && RunMode(*this).try_start(message)) return;
-  enter_leg(message, route.hops.front());
-  ++route.taken_apart;
   route.source->open(message);
 }
 
@@ -110,72 +108,51 @@ void Fabric::signal(const Route& route, sim::Event& event) {
       .post(simulation_.partition(route.last_partition), event, route.latency);
 }
 
-Time Fabric::occupy(LinkId id, Time duration, sim::Partition& here) {
-  LinkState& l = links_[id.index];
-  if (l.owner && l.owner->runs) RunMode(*this).take_apart(*l.owner);
-  return l.free_at = std::max(l.free_at, here.now()) + duration;
+Port& Fabric::port(LinkId id) {
+  LinkState& link = links_[id.index];
+  std::unique_ptr<Port>& port = link.domain->ports_[id.index];
+  if (!port) port = std::make_unique<Port>(*this, link.domain->partition_, link);
+  return *port;
 }
 
-void Fabric::take_turn(const Route& first_of, Time duration, sim::Event& done) {
-  LinkState& l = *first_of.hops.front().state;
-  if (l.owner && l.owner->runs) RunMode(*this).take_apart(*l.owner);
-  first_of.source->take_turn(duration, done);
-}
-
-template <class Action>
-void Fabric::for_leg(const Route& route, const Hop& hop, Action&& action) {
-  const Hop* first = &hop;
-  while (first != route.hops.data() && (first - 1)->partition == hop.partition) --first;
-  for (const Hop* h = first; h != route.hops.data() + route.hops.size() && h->partition == hop.partition; ++h)
-    action(*h->state);
-}
-
-/// Claims the links of the message's way through this partition; whoever moved there in one piece no longer
-/// can.
-void Fabric::enter_leg(Message& message, const Hop& first_hop) {
-  RunMode runs(*this);
-  for_leg(*message.route, first_hop, [&](LinkState& l) {
-    if (l.owner && l.owner->runs) runs.take_apart(*l.owner);
-    if (l.claims++ == 0)
-      l.owner = message.route;
-    else if (l.owner != message.route)
-      l.owner = nullptr;
-  });
-}
-
-void Fabric::leave_leg(Message& message, const Hop& last_hop) {
-  for_leg(*message.route, last_hop, [](LinkState& l) {
-    if (--l.claims == 0) l.owner = nullptr;
-  });
-  if (last_hop.partition == message.route->partition) --message.route->taken_apart;
-}
-
-Packet& Fabric::take_packet(Message& message, std::int64_t index) {
-  Packet& packet = domain(message.route->partition).packets_.take();
+Packet& Fabric::take_packet(Message& message, std::int64_t index, FabricDomain& here) {
+  Packet& packet = here.packets_.take();
   packet.message = &message;
   packet.index = static_cast<std::int32_t>(index);
-  packet.bytes = static_cast<std::int32_t>(std::min(packet_, message.bytes - packet_ * index).count());
+  packet.home = static_cast<std::int16_t>(here.partition_.id());
+  packet.full = message.route->is_full(index, message.bytes);
   return packet;
+}
+
+/// The packet has ended its way in a partition.
+void Fabric::release(Packet& packet, int partition) {
+  HomePool<Packet>& home = domain(packet.home).packets_;
+  packet.home == partition ? home.give_back(packet) : home.hand_back(packet);
 }
 
 /// The next packet of a message takes the first link, which is free.
 Packet& Fabric::start_packet(Message& message, Time now) {
   Route& route = *message.route;
-  const Hop& first = route.hops.front();
+  const Hop& first = route.first();
+  LinkState& l = *first.state;
   const std::int64_t p = message.next_packet_++;
-  Packet& packet = take_packet(message, p);
+  Packet& packet = take_packet(message, p, *l.domain);
   packet.tail = now;
   route.next_offer = now + route.pace.of(p, message.bytes);
+  packet.next = l.instant == now ? l.last : nullptr;
+  l.instant = now;
+  l.last = &packet;
   serve(packet, first, now);
-  if (p + 1 == message.packets_)
-    domain(route.partition).partition_.schedule_at(message.left_, first.state->free_at);
+  if (packet.is_last()) l.domain->partition_.schedule_at(message.left_, l.free_at);
   return packet;
 }
 
 void Fabric::take_back_start(Packet& packet) {
+  LinkState& l = *packet.hop->state;
   take_back(packet);
+  if (l.last == &packet) l.last = packet.next;
   --packet.message->next_packet_;
-  packet.hop->state->domain->packets_.give_back(packet);
+  l.domain->packets_.give_back(packet);
 }
 
 /// Undoes what `serve` did at this instant.
@@ -184,7 +161,7 @@ void Fabric::take_back(Packet& packet) {
   const bool cancelled = l.domain->partition_.cancel(packet);
   KB_ASSERT(cancelled, "a packet to {} has moved on already", graph_.path(packet.message->route->to));
   l.free_at = packet.link_was_free_at;
-  l.bytes -= Bytes(packet.bytes);
+  l.bytes -= packet.bytes();
   packet.tail = packet.tail_before_link;
   --l.domain->counters_.packet_hops;
 }
@@ -199,95 +176,107 @@ void Fabric::arrive(Packet& packet) {
   if (packet.crossing) [[unlikely]]
     return cross(packet);
   if (packet.hop->last) return arrive_at_destination(packet);
-  const Hop& hop = packet.hop[1];
-  if (packet.hop->crosses && packet.index == 0) enter_leg(*packet.message, hop);
-  serve_in_order(packet, hop);
+  serve_in_order(packet, packet.hop[1]);
 }
 
-/// Links serve heads as they arrive.
-void Fabric::serve_in_order(Packet& packet, const Hop& hop) {
+/// Links serve heads as they arrive. How long this one has to wait.
+Time Fabric::serve_in_order(Packet& packet, const Hop& hop) {
   LinkState& l = *hop.state;
-  const Time now = packet.time();
+  const Time now = l.domain->partition_.now();
   if (l.instant == now) return serve_among(packet, hop);
   l.instant = now;
   l.last = &packet;
   packet.next = nullptr;
-  serve(packet, hop, now);
+  return serve(packet, hop, now);
 }
 
 /// Of packets whose heads arrive at one instant, the one with the smaller key goes first. The others were
 /// served before it came, but nobody has seen that yet: take it back and serve them again, behind it.
-void Fabric::serve_among(Packet& packet, const Hop& hop) {
+Time Fabric::serve_among(Packet& packet, const Hop& hop) {
   LinkState& l = *hop.state;
-  Packet* behind = nullptr;  // to be served again, first to last
-  while (l.last && l.last->message->key_ > packet.message->key_) {
-    Packet* again = l.last;
+  Packet* behind = take_back_behind(l, packet.message->key_);
+  packet.next = l.last;
+  l.last = &packet;
+  const Time wait = serve(packet, hop, l.instant);
+  serve_again(behind);
+  return wait;
+}
+
+/// Takes back the heads of this instant that have larger keys: first to last. A packet that starts here waits
+/// for whoever arrives.
+Packet* Fabric::take_back_behind(LinkState& l, std::uint64_t key) {
+  Packet* behind = nullptr;
+  while (Packet* again = l.last) {
+    const bool starts = again->is_starting();
+    if (!starts && again->message->key_ < key) break;
     l.last = again->next;
+    if (starts) {
+      again->message->route->source->yield();
+      continue;
+    }
     take_back(*again);
     again->next = behind;
     behind = again;
   }
-  const auto serve_next = [&](Packet& p, const Hop& by) {
-    p.next = l.last;
-    l.last = &p;
-    serve(p, by, l.instant);
-  };
-  serve_next(packet, hop);
-  while (behind) {
-    Packet& again = *behind;
-    behind = again.next;
-    serve_next(again, *again.hop);
+  return behind;
+}
+
+void Fabric::serve_again(Packet* first) {
+  while (first) {
+    Packet& packet = *first;
+    LinkState& l = *packet.hop->state;
+    first = packet.next;
+    packet.next = l.last;
+    l.last = &packet;
+    serve(packet, *packet.hop, l.instant);
   }
 }
 
 Time Fabric::occupancy(const Packet& packet, const Hop& hop) const {
-  if (packet.bytes == packet_.count() && hop.full != Time::never()) return hop.full;
+  if (packet.full && hop.full != Time::never()) return hop.full;
   return packet.message->route->occupancy(hop, packet.index, packet.message->bytes);
 }
 
-/// The formula of a link.
-void Fabric::serve(Packet& packet, const Hop& hop, Time head_arrival) {
+/// The formula of a link. How long the packet has to wait.
+Time Fabric::serve(Packet& packet, const Hop& hop, Time head_arrival) {
   LinkState& l = *hop.state;
   const Time tail_arrival = packet.tail;
 
-  const Time start = std::max(head_arrival, l.free_at);
+  Time start = std::max({head_arrival, l.free_at, l.passed_until});
+  if (l.passages) [[unlikely]]
+    start = std::max(start, l.domain->dispatcher_.busy_until(l, head_arrival, packet.message->key_));
   const Time end = std::max(start + occupancy(packet, hop), tail_arrival);
   packet.link_was_free_at = l.free_at;
   packet.tail_before_link = tail_arrival;
   l.free_at = end;
   l.deepest_wait = std::max(l.deepest_wait, start - head_arrival);
-  l.bytes += Bytes(packet.bytes);
+  l.bytes += packet.bytes();
   ++l.domain->counters_.packet_hops;
   if (watcher_) [[unlikely]]
     watcher_->on_link(*packet.message, packet.index, hop, start, end);
+  if (l.passages) [[unlikely]]
+    l.domain->dispatcher_.make_way(l, head_arrival, packet.message->key_, end);
 
   packet.hop = &hop;
   packet.tail = end + hop.forward;
   packet.crossing = hop.crosses;
   l.domain->partition_.schedule_at(packet, start + (hop.crosses ? grace_ : hop.forward));
+  return start - head_arrival;
 }
 
 /// On to another partition.
 void Fabric::cross(Packet& packet) {
   const Hop& hop = *packet.hop;
   packet.crossing = false;
-  if (packet.index + 1 == packet.message->packets_) leave_leg(*packet.message, hop);
   hop.state->domain->partition_.post(simulation_.partition(hop.next_partition), packet, hop.forward - grace_);
 }
 
 void Fabric::arrive_at_destination(Packet& packet) {
   Message& message = *packet.message;
-  const Route& route = *message.route;
-  const Hop& hop = *packet.hop;
+  const int here = message.route->last_partition;
   message.on_packet(packet.index, packet.tail);
-  if (packet.index + 1 == message.packets_) {
-    if (!hop.crosses) leave_leg(message, hop);
-    domain(route.last_partition).partition_.schedule_at(message.delivered_, packet.tail);
-  }
-  if (route.partition == route.last_partition)
-    domain(route.partition).packets_.give_back(packet);
-  else
-    domain(route.partition).packets_.hand_back(packet);
+  if (packet.is_last()) domain(here).partition_.schedule_at(message.delivered_, packet.tail);
+  release(packet, here);
 }
 
 void Message::leave() {
@@ -311,13 +300,22 @@ void Lane::advance(Fabric& fabric) {
 }
 
 void Message::deliver() {
-  if (in_run_) RunMode(*fabric_).finish(*this);
+  const Hop& last = route->hops.back();
+  if (!last.crosses) last.state->domain->dispatcher().finish(*this);
   on_delivered();
 }
 
 LinkUse Fabric::use(LinkId id) const {
   const LinkState& l = links_[id.index];
-  return {l.bytes, l.deepest_wait};
+  LinkUse use{l.bytes, l.deepest_wait};
+  for (const Passage* p = l.passages; p;
+       p = p->next) {  // what trains have carried that the link has not noted yet
+    const std::int64_t end = p->after(l.domain->partition_.now());
+    if (end == p->train->run.first) continue;
+    use.bytes += p->train->bytes(p->train->run.first, end);
+    use.deepest_wait = std::max(use.deepest_wait, p->hold);
+  }
+  return use;
 }
 
 FabricCounters Fabric::counters() const {
@@ -330,19 +328,6 @@ std::size_t Fabric::packets_made() const {
   std::size_t sum = 0;
   for (const auto& d : domains_) sum += d->packets_.made();
   return sum;
-}
-
-void PacketPool::refill() {
-  free_ = returned_.exchange(nullptr, std::memory_order_acquire);
-  if (free_) return;
-  chunks_.push_back(std::make_unique<std::array<Packet, kChunk>>());
-  for (Packet& packet : *chunks_.back()) give_back(packet);
-}
-
-void PacketPool::hand_back(Packet& packet) {
-  packet.next = returned_.load(std::memory_order_relaxed);
-  while (!returned_.compare_exchange_weak(packet.next, &packet, std::memory_order_release)) {
-  }
 }
 
 }  // namespace kernbench::device

@@ -3,25 +3,27 @@
 // A message is cut into packets. Where messages enter, they take turns packet by packet, and none is offered
 // faster than the slowest link of its route can carry. At a link packets are served in order of the arrival
 // of their heads; heads that arrive at one instant in the order of their senders, then of age. This order
-// does not depend on how the simulation happens to be carried out, which is what allows the shortcut: a
-// message that has its route to itself moves in one piece (run_mode.hpp), with the same times to the
-// picosecond.
+// does not depend on how the simulation happens to be carried out, which is what allows the shortcut: packets
+// whose times are known move as trains (train.hpp), with the same times to the picosecond.
 #pragma once
 
-#include <array>
 #include <memory>
-#include <span>
+#include <unordered_map>
 #include <vector>
 
+#include "device/dispatcher.hpp"
+#include "device/home_pool.hpp"
 #include "device/message.hpp"
+#include "device/port.hpp"
 #include "device/route.hpp"
+#include "device/source.hpp"
 #include "kernbench/graph.hpp"
 #include "kernbench/sim.hpp"
 
 namespace kernbench::device {
 
 struct FabricOptions {
-  bool runs = true;  // move messages in one piece where nothing can disturb them
+  bool runs = true;  // move packets as trains where that changes nothing
 };
 
 /// What a link has carried.
@@ -32,13 +34,14 @@ struct LinkUse {
 
 struct FabricCounters {
   std::uint64_t packet_hops = 0;
+  std::uint64_t train_hops = 0;  // of these, made by packets in trains
   std::uint64_t messages = 0;
-  std::uint64_t in_one_piece = 0;  // messages that were never taken apart
+  std::uint64_t in_one_piece = 0;  // messages that arrived as one train
   FabricCounters& operator+=(const FabricCounters& other);
 };
 
 /// Sees every packet that takes a link on its own. A listener for studies of a few messages: it is called in
-/// the link's partition, and does not see messages that move in one piece.
+/// the link's partition, and does not see trains.
 class FabricWatcher {
  public:
   virtual ~FabricWatcher() = default;
@@ -51,15 +54,16 @@ class FabricDomain;
 
 /// A link at work. One cache line.
 struct alignas(64) LinkState {
-  Time free_at;
+  Time free_at;                      // by those who came alone
+  Time passed_until;                 // by trains that are no longer entered
   Time instant = Time::from_ps(-1);  // of the latest arrival
   Packet* last = nullptr;            // the packet served last at that instant
   FabricDomain* domain = nullptr;    // of the node it leaves
-  Route* owner = nullptr;            // whose messages are under way here, if of one route alone
-  std::int32_t claims = 0;           // messages under way here
-  Bytes bytes;
+  Passage* passages = nullptr;       // the trains that are entered
+  Bytes bytes;                       // but for theirs
   Time deepest_wait;
 };
+static_assert(sizeof(LinkState) == 64);
 
 class Fabric {
  public:
@@ -86,10 +90,10 @@ class Fabric {
   void signal(const Route& route, sim::Event& event);
 
   // Uses of a link that are no messages: fetches and stores of a PE take the ports of its TCM.
-  /// Of a link that messages arrive over: in order of asking. Returns the end.
-  Time occupy(topology::LinkId link, Time duration, sim::Partition& here);
-  /// Of a link that messages enter by: in turn with their packets. Fires `done` at the end.
-  void take_turn(const Route& first_of, Time duration, sim::Event& done);
+  /// Of a link that messages enter by: in turn with their packets.
+  void take_turn(const Route& first_of, const PortUse& use) { first_of.source->take_turn(use); }
+  /// A link that messages arrive over. Keep the reference: it is a look-up.
+  Port& port(topology::LinkId link);
 
   /// Null: nobody watches. The watcher must outlive the runs it watches.
   void watch(FabricWatcher* watcher) { watcher_ = watcher; }
@@ -102,29 +106,28 @@ class Fabric {
   friend class Message;
   friend class Packet;
   friend class Source;
-  friend class RunMode;
-  friend class FabricDomain;
+  friend class Port;
+  friend class Dispatcher;
+  friend class Notice;
 
   FabricDomain& domain(int partition) { return *domains_[static_cast<std::size_t>(partition)]; }
   void prepare(Route& route);
   Source& source_for(Route& route);
 
-  Packet& take_packet(Message& message, std::int64_t index);
+  Packet& take_packet(Message& message, std::int64_t index, FabricDomain& here);
+  void release(Packet& packet, int partition);
   Packet& start_packet(Message& message, Time now);
   void take_back_start(Packet& packet);
   void arrive(Packet& packet);
-  void serve(Packet& packet, const Hop& hop, Time head_arrival);
-  void serve_in_order(Packet& packet, const Hop& hop);
-  void serve_among(Packet& packet, const Hop& hop);
+  Time serve(Packet& packet, const Hop& hop, Time head_arrival);
+  Time serve_in_order(Packet& packet, const Hop& hop);
+  Time serve_among(Packet& packet, const Hop& hop);
+  Packet* take_back_behind(LinkState& link, std::uint64_t key);
+  void serve_again(Packet* first);
   void take_back(Packet& packet);
   Time occupancy(const Packet& packet, const Hop& hop) const;
   void cross(Packet& packet);
   void arrive_at_destination(Packet& packet);
-
-  void enter_leg(Message& message, const Hop& first_hop);
-  void leave_leg(Message& message, const Hop& last_hop);
-  template <class Action>
-  void for_leg(const Route& route, const Hop& hop, Action&& action);
 
   sim::Simulation& simulation_;
   const topology::Graph& graph_;
@@ -138,81 +141,24 @@ class Fabric {
 
 /// What belongs to one partition, and so to one thread.
 class FabricDomain {
+ public:
+  Dispatcher& dispatcher() { return dispatcher_; }
+
  private:
   friend class Fabric;
-  friend class RunMode;
+  friend class Dispatcher;
 
-  FabricDomain(sim::Partition& p, const topology::Graph& graph, Bytes packet)
-      : partition_(p), routes_(graph, packet) {}
+  FabricDomain(Fabric& fabric, sim::Partition& partition, const topology::Graph& graph, Bytes packet)
+      : partition_(partition), routes_(graph, packet), dispatcher_(fabric, *this, partition) {}
 
   sim::Partition& partition_;
   FabricCounters counters_;
-  PacketPool packets_;
+  HomePool<Packet> packets_;
   RouteBook routes_;
+  Dispatcher dispatcher_;
   std::vector<std::unique_ptr<Source>> sources_;
   std::unordered_map<std::uint32_t, Source*> source_of_link_;
-  // Working space of RunMode.
-  std::vector<Message*> messages_apart_;
-  std::vector<Packet*> packets_apart_;
-};
-
-/// Where messages enter a first link: they take turns, traffic class by class and message by message.
-class Source {
- public:
-  /// `number` tells senders apart, in the order in which links serve them.
-  Source(Fabric& fabric, sim::Partition& partition, LinkState& first_link, std::uint32_t number)
-      : fabric_(fabric), partition_(partition), first_link_(first_link), number_(number), serve_(*this) {}
-
-  void open(Message& message);
-  /// Opens a message of which packets have already left, the last of all that left here.
-  void resume(Message& message);
-  /// Takes the link for something else, in turn with the packets.
-  void take_turn(Time duration, sim::Event& done);
-  bool idle() const { return open_count_ == 0 && others_.empty(); }
-  std::uint64_t next_key() { return std::uint64_t{number_} << 32 | sequence_++; }
-
- private:
-  struct Ring {
-    std::vector<Message*> messages;
-    std::size_t next = 0;  // whose turn it is
-  };
-
-  struct Other {
-    Time duration;
-    sim::Event* done;
-  };
-
-  Ring& ring_of(const Message& message) { return rings_[static_cast<std::size_t>(message.channel)]; }
-  void serve();
-  void schedule();
-  void reschedule();
-  Message* pick();
-  Message* pick(bool older_only);
-  Message* find_sole() const;
-  void start(const Other& other);
-  static Time offer(const Message& message);
-  void start(Message& message);
-  void take_back();
-  void close(Message& message);
-
-  Fabric& fabric_;
-  sim::Partition& partition_;
-  LinkState& first_link_;
-  const std::uint32_t number_;
-  std::uint32_t sequence_ = 0;
-  std::size_t open_count_ = 0;
-  Message* sole_ = nullptr;    // the open message, if there is but one
-  std::vector<Other> others_;  // oldest first
-  bool others_turn_ = false;
-  std::size_t turn_ = 0;  // of the traffic classes
-  std::array<Ring, kChannels> rings_;
-  struct {
-    Packet* packet = nullptr;  // the last packet, if its message came at the instant it left
-    Time at;
-    Time offer_before;
-    std::size_t ring_index = 0;
-  } latest_;
-  sim::MemberEvent<&Source::serve> serve_;
+  std::unordered_map<std::uint32_t, std::unique_ptr<Port>> ports_;
 };
 
 }  // namespace kernbench::device

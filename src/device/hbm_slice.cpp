@@ -58,40 +58,85 @@ void HbmSlice::serve_read(Access& access) {
 }
 
 void HbmSlice::on_packet(Access& access, std::int64_t packet, Time tail) {
-  incoming_.push_back({&access, packet, packet + 1, false, tail});
+  packets_.push_back({&access, packet, tail});
 }
 
-void HbmSlice::on_run(Access& access) {
-  incoming_.push_back({&access, 0, access.data().packets(), true, {}});
-}
+void HbmSlice::on_run(Access& access, const Run& run) { runs_.push_back({&access, run}); }
 
-/// From here on the packets come one by one.
-void HbmSlice::on_run_cut(Access& access, std::int64_t from) {
-  catch_up(partition().now());
-  for (std::size_t i = next_incoming_; i < incoming_.size(); ++i)
-    if (Incoming& in = incoming_[i]; in.access == &access && in.in_run) in.end = from;
+/// From here on its packets come one by one.
+void HbmSlice::on_run_cut(Access& access, std::int64_t from, std::int64_t end) {
+  for (IncomingRun& incoming : runs_)
+    if (incoming.access == &access && incoming.run.end == end)
+      incoming.run.end = std::max(from, incoming.run.first);
+  std::erase_if(runs_, [](const IncomingRun& incoming) { return incoming.run.first == incoming.run.end; });
 }
 
 /// Serves what has arrived by now. Writes are looked at only when somebody asks, but in the order in which
 /// they came.
 void HbmSlice::catch_up(Time now) {
-  for (; next_incoming_ < incoming_.size(); ++next_incoming_) {
-    Incoming& in = incoming_[next_incoming_];
-    for (; in.first < in.end; ++in.first) {
-      const Time tail = in.in_run ? in.access->data().run_tail(in.first) : in.tail;
-      if (tail > now) return forget_served();
-      serve_packet(*in.access, in.first, tail);
-    }
+  for (; next_packet_ < packets_.size() && packets_[next_packet_].tail <= now; ++next_packet_) {
+    const IncomingPacket in = packets_[next_packet_];
+    serve_runs(in.tail);
+    serve_packet(*in.access, in.packet, in.tail);
   }
-  incoming_.clear();
-  next_incoming_ = 0;
+  serve_runs(now);
+  if (2 * next_packet_ < packets_.size()) return;
+  packets_.erase(packets_.begin(), packets_.begin() + static_cast<std::ptrdiff_t>(next_packet_));
+  next_packet_ = 0;
 }
 
-/// Drops what has been served, once that is most of what is kept.
-void HbmSlice::forget_served() {
-  if (next_incoming_ < incoming_.size() / 2) return;
-  incoming_.erase(incoming_.begin(), incoming_.begin() + static_cast<std::ptrdiff_t>(next_incoming_));
-  next_incoming_ = 0;
+/// Serves packets of runs in order of arrival: each run up to the next packet of another one.
+void HbmSlice::serve_runs(Time until) {
+  while (!runs_.empty()) {
+    auto first = runs_.begin();
+    Time first_tail = first->next_tail();
+    Time next_tail = until;
+    for (auto run = first + 1; run != runs_.end(); ++run) {
+      const Time tail = run->next_tail();
+      next_tail = std::min(next_tail, std::max(tail, first_tail));
+      if (tail < first_tail) first = run, first_tail = tail;
+    }
+    if (first_tail > until) return;
+    serve_run(*first, next_tail);
+    if (first->run.first == first->run.end) runs_.erase(first);
+  }
+}
+
+/// Serves its next packet, and others that arrive by then as well, if they are alike.
+void HbmSlice::serve_run(IncomingRun& incoming, Time until) {
+  Access& access = *incoming.access;
+  Run& run = incoming.run;
+  if (is_series(access, run)) {
+    const Route& route = *access.data().route;
+    const std::int64_t last =
+        std::min(run.end, access.data().packets() - 1);  // the message's last may be shorter
+    const std::int64_t end = run.timing.after(until - route.latency - route.pace.full(), run.first, last);
+    if (end > run.first + 1) {
+      serve_series(access, {run.first, end, run.timing});
+      run.first = end;
+      return;
+    }
+  }
+  serve_packet(access, run.first, incoming.next_tail());
+  ++run.first;
+}
+
+/// Whether every packet but the message's last completes one burst, each the next one, at even distances: the first
+/// bursts of a row that does not begin with a burst are completed with the packets they begin in.
+bool HbmSlice::is_series(const Access& access, const Run& run) const {
+  const bool one_row = access.extent().rows == 1 || spec_.strided == Strided::linear;
+  return run.timing.period > Time() && fabric_.packet_bytes() == spec_.burst && one_row;
+}
+
+void HbmSlice::serve_series(Access& access, const Run& run) {
+  const std::int64_t burst = spec_.burst.count();
+  const Extent& extent = access.extent();
+  const std::int64_t count = run.end - run.first;
+  const Time through = dram_->serve_series(extent.offset / burst + run.first, count, Direction::write,
+                                           access.data().run_tail(run, run.first), run.timing.period);
+  access.progress.done = std::max(access.progress.done, through);
+  access.progress.bytes = run.end * burst - (extent.rows == 1 ? extent.offset % burst : 0);
+  served_ += spec_.burst * count;
 }
 
 /// Serves the bursts whose last byte is in this packet.

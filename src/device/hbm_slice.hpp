@@ -44,27 +44,35 @@ class HbmSlice final : public Memory {
   Bytes bytes_served() const { return served_; }  // whole bursts
 
  private:
-  /// Packets of a write that have been announced.
-  struct Incoming {
+  // Packets of writes that have been announced: those that come alone, and runs.
+  struct IncomingPacket {
     Access* access;
-    std::int64_t first, end;  // packets
-    bool in_run;              // arrive at run_tail(p); else one packet, at `tail`
+    std::int64_t packet;
     Time tail;
+  };
+  struct IncomingRun {
+    Access* access;
+    Run run;  // without what has been served
+    Time next_tail() const { return access->data().run_tail(run, run.first); }
   };
   void serve_read(Access& access) override;
   Time finish_write(Access& access) override;
   void on_packet(Access& access, std::int64_t packet, Time tail) override;
-  void on_run(Access& access) override;
-  void on_run_cut(Access& access, std::int64_t from) override;
+  void on_run(Access& access, const Run& run) override;
+  void on_run_cut(Access& access, std::int64_t from, std::int64_t end) override;
 
   void catch_up(Time now);
-  void forget_served();
+  void serve_runs(Time until);
+  void serve_run(IncomingRun& incoming, Time until);
   void serve_packet(Access& access, std::int64_t packet, Time tail);
+  bool is_series(const Access& access, const Run& run) const;
+  void serve_series(Access& access, const Run& run);
 
   const HbmSpec spec_;
   std::unique_ptr<Dram> dram_;
-  std::vector<Incoming> incoming_;  // in order of arrival: they all come over the controller's one link
-  std::size_t next_incoming_ = 0;
+  std::vector<IncomingPacket> packets_;  // in order of arrival: they all come over the controller's one link
+  std::size_t next_packet_ = 0;
+  std::vector<IncomingRun> runs_;  // not empty ones
   Bytes served_;
 };
 

@@ -34,12 +34,12 @@ void Access::Data::on_packet(std::int64_t packet, Time tail) {
   if (access_.direction_ == Direction::write) access_.memory_->on_packet(access_, packet, tail);
 }
 
-void Access::Data::on_run() {
-  if (access_.direction_ == Direction::write) access_.memory_->on_run(access_);
+void Access::Data::on_run(const Run& run) {
+  if (access_.direction_ == Direction::write) access_.memory_->on_run(access_, run);
 }
 
-void Access::Data::on_run_cut(std::int64_t from) {
-  if (access_.direction_ == Direction::write) access_.memory_->on_run_cut(access_, from);
+void Access::Data::on_run_cut(std::int64_t from, std::int64_t end) {
+  if (access_.direction_ == Direction::write) access_.memory_->on_run_cut(access_, from, end);
 }
 
 void Access::serve() {

@@ -33,8 +33,8 @@ class Memory {
   virtual Time finish_write(Access& access) = 0;
   // Packets of a write as they come; see Message.
   virtual void on_packet(Access& /*access*/, std::int64_t /*packet*/, Time /*tail*/) {}
-  virtual void on_run(Access& /*access*/) {}
-  virtual void on_run_cut(Access& /*access*/, std::int64_t /*from*/) {}
+  virtual void on_run(Access& /*access*/, const Run& /*run*/) {}
+  virtual void on_run_cut(Access& /*access*/, std::int64_t /*from*/, std::int64_t /*end*/) {}
 
   sim::Partition& partition() { return fabric_.partition_of(node_); }
   Fabric& fabric_;
@@ -99,8 +99,8 @@ class Access {
     void on_left() override { access_.data_left(); }
     void on_delivered() override { access_.data_delivered(); }
     void on_packet(std::int64_t packet, Time tail) override;
-    void on_run() override;
-    void on_run_cut(std::int64_t from) override;
+    void on_run(const Run& run) override;
+    void on_run_cut(std::int64_t from, std::int64_t end) override;
     Access& access_;
   };
 

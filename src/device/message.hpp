@@ -2,10 +2,7 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <cstdint>
-#include <memory>
-#include <utility>
 #include <vector>
 
 #include "device/route.hpp"
@@ -16,10 +13,37 @@ namespace kernbench::device {
 
 class Fabric;
 class Lane;
+class Train;
 
 /// Traffic classes. Each has a queue of its own where messages enter the fabric; they are served in turn.
 enum class Channel : std::uint8_t { compute, queue, credit };
 inline constexpr std::size_t kChannels = 3;
+
+/// When the packets of a message start on their route. Where nothing holds them up, they reach every hop, and
+/// the end, that much later.
+struct Timing {
+  Time origin;                   // packet p starts at origin + p · period, if there is a period;
+  Time period;                   //
+  const Time* starts = nullptr;  // else at starts[p], if there is such a list; else at the route's pace
+  const PacketTimes* pace = nullptr;
+
+  Time start(std::int64_t p) const {
+    if (period > Time()) return origin + period * p;
+    return starts ? starts[p] : origin + pace->until(p);
+  }
+  /// The first packet of first … end − 1 that starts after `at`; `end` if none does.
+  std::int64_t after(Time at, std::int64_t first, std::int64_t end) const;
+};
+
+/// Packets first … end − 1 of a message, which come at known times.
+struct Run {
+  std::int64_t first = 0;
+  std::int64_t end = 0;
+  Timing timing;
+  bool waited =
+      false;    // on their way, all for the same time, which is in the timing. Then they are full packets,
+  Time length;  // and of this length; else as long as the slowest link so far made them
+};
 
 /// A number of bytes on its way from one node to another. Senders derive from it, say what is to be sent,
 /// call `Fabric::send`, and keep it alive until it is delivered; then it may be sent again.
@@ -37,8 +61,10 @@ class Message {
   std::vector<Time> ready;
 
   std::int64_t packets() const { return packets_; }
-  /// While the message moves in one piece: when the last byte of packet `p` is at its destination.
-  Time run_tail(std::int64_t p) const { return run_start(p) + route->latency + route->pace.of(p, bytes); }
+  /// When the last byte of packet `p` of a run is at its destination.
+  Time run_tail(const Run& run, std::int64_t p) const {
+    return run.timing.start(p) + route->latency + (run.waited ? run.length : route->pace.of(p, bytes));
+  }
 
  protected:
   /// The last byte has left the sender. Called in the sender's partition.
@@ -47,24 +73,24 @@ class Message {
   virtual void on_delivered() = 0;
 
   // For receivers that work on packets as they come. Either `on_packet` for each packet, from its head's
-  // arrival, or `on_run` once: then packets arrive at `run_tail(p)`, unless `on_run_cut(p)` says that from
-  // packet p on they come one by one after all.
+  // arrival, or `on_run` for several, before they come: they arrive at `run_tail(p)`, unless `on_run_cut` says
+  // that from packet `from` on those of the run that ends before `end` come one by one after all.
   virtual void on_packet(std::int64_t /*packet*/, Time /*tail*/) {}
-  virtual void on_run() {}
-  virtual void on_run_cut(std::int64_t /*from*/) {}
+  virtual void on_run(const Run& /*run*/) {}
+  virtual void on_run_cut(std::int64_t /*from*/, std::int64_t /*end*/) {}
 
  private:
   friend class Fabric;
   friend class Source;
-  friend class RunMode;
+  friend class Dispatcher;
+  friend class Train;
+  friend struct Passage;
+  friend class Notice;
   friend class Packet;
   friend class Lane;
 
   void leave();
   void deliver();
-  Time run_start(std::int64_t p) const {
-    return starts_.empty() ? first_start_ + route->pace.until(p) : starts_[static_cast<std::size_t>(p)];
-  }
   Time ready_at(std::int64_t p) const { return ready.empty() ? Time() : ready[static_cast<std::size_t>(p)]; }
 
   sim::MemberEvent<&Message::leave> left_;
@@ -76,13 +102,8 @@ class Message {
   std::int64_t next_packet_ = 0;  // the first that has not left
   std::uint64_t key_ = 0;         // order at links where heads arrive at one instant: by sender, then age
   Time opened_;
-
-  // In one piece.
-  bool in_run_ = false;
-  Message* next_run_ = nullptr;  // of the same route
-  Time first_start_;
-  Time offer_before_;         // the route's next offer before this message took its place
-  std::vector<Time> starts_;  // where `ready` makes them uneven
+  std::array<Train*, kLegs> trains_{};  // under way in each leg, in order; each leg's are its partition's
+  std::vector<Time> starts_;            // of packets, where `ready` makes them uneven
 };
 
 /// A packet in flight. Its event is the arrival of its head at the end of the link it has taken.
@@ -97,34 +118,20 @@ class Packet : public sim::Event {
   Time link_was_free_at;     // before this packet took its link
   Time tail_before_link;     // what `tail` was then
   std::int32_t index = 0;    // which packet of the message
-  std::int32_t bytes = 0;
-  bool crossing = false;  // has taken a link to another partition and is still on this side
+  std::int16_t home = 0;     // the partition whose pool it is from
+  bool full = false;         // as large as packets are
+  bool crossing = false;     // has taken a link to another partition and is still on this side
+
+  Bytes bytes() const {
+    const Bytes packet = message->route->pace.packet();
+    return full ? packet : message->bytes - packet * index;
+  }
+  bool is_last() const { return index + 1 == message->packets(); }
+  /// Whether it has just started on its route.
+  bool is_starting() const { return hop == &message->route->first(); }
 
  private:
   static void arrive(sim::Event& e);
-};
-
-/// Packets of one partition. A packet may end its way in another partition, and on another thread; it is then
-/// handed back.
-class PacketPool {
- public:
-  Packet& take() {
-    if (!free_) refill();
-    return *std::exchange(free_, free_->next);
-  }
-  /// In the pool's own partition.
-  void give_back(Packet& packet) { packet.next = std::exchange(free_, &packet); }
-  /// From another partition.
-  void hand_back(Packet& packet);
-  std::size_t made() const { return chunks_.size() * kChunk; }
-
- private:
-  static constexpr std::size_t kChunk = 64;
-  void refill();
-
-  Packet* free_ = nullptr;
-  std::atomic<Packet*> returned_ = nullptr;
-  std::vector<std::unique_ptr<std::array<Packet, kChunk>>> chunks_;
 };
 
 }  // namespace kernbench::device

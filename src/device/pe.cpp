@@ -15,11 +15,12 @@ using topology::NodeKind;
 
 namespace {
 
-ComputeEngine::Ports tcm_ports(Fabric& fabric, PeCoord at, const PeSpec& spec) {
+ComputeEngine::Ports tcm_ports(Fabric& fabric, PeCoord at, const PeSpec& spec, int rank) {
   const topology::Graph& graph = fabric.graph();
   const topology::NodeId tcm = graph.pe(at, NodeKind::pe_tcm);
   const topology::NodeId dma = graph.pe(at, NodeKind::pe_dma);
-  return {&fabric.route(tcm, dma), graph.route(dma, tcm)[0], spec.tcm_read, spec.tcm_write};
+  return {&fabric.route(tcm, dma), &fabric.port(graph.route(dma, tcm)[0]), spec.tcm_read, spec.tcm_write,
+          rank};
 }
 
 }  // namespace
@@ -34,8 +35,8 @@ Pe::Pe(Processors& processors, PeCoord at)
       mmu_(device_.mmu(at)),
       dma_(device_.dma(at)),
       tcm_(device_.graph().pe(at, NodeKind::pe_tcm)),
-      gemm_(device_.fabric(), partition_, tcm_ports(device_.fabric(), at, spec_), *this),
-      math_(device_.fabric(), partition_, tcm_ports(device_.fabric(), at, spec_), *this),
+      gemm_(device_.fabric(), partition_, tcm_ports(device_.fabric(), at, spec_, 0), *this),
+      math_(device_.fabric(), partition_, tcm_ports(device_.fabric(), at, spec_, 1), *this),
       stream_(std::make_unique<TileStream>(*this)),
       ipcq_(processors, at, *this),
       tasks_(partition_),

@@ -26,7 +26,6 @@ std::unique_ptr<Route> RouteBook::make(topology::NodeId from, topology::NodeId t
   route->to = to;
   route->partition = graph_.partition(from);
   route->last_partition = graph_.partition(to);
-  route->local = true;
   Bandwidth slowest;
   for (const topology::LinkId id : graph_.route(from, to)) {
     const topology::Link link = graph_.link(id);
@@ -35,21 +34,29 @@ std::unique_ptr<Route> RouteBook::make(topology::NodeId from, topology::NodeId t
     hop.partition = static_cast<std::int16_t>(graph_.partition(link.from));
     hop.next_partition = static_cast<std::int16_t>(graph_.partition(link.to));
     hop.crosses = hop.partition != hop.next_partition;
-    hop.bandwidth = link.bandwidth;
+    hop.leg = static_cast<std::int8_t>(route->last_leg);
     hop.forward = link.wire + graph_.node(link.to).latency();
     hop.before = route->latency;
     route->latency += hop.forward;
-    route->local &= hop.next_partition == route->partition;
     if (route->hops.empty() || link.bandwidth < slowest) slowest = link.bandwidth;
+    route->bandwidths.push_back(link.bandwidth);
     route->hops.push_back(hop);
+    if (hop.crosses && link.to != to) ++route->last_leg;
   }
+  KB_ASSERT(static_cast<std::size_t>(route->last_leg) < kLegs, "a way from {} to {} has {} legs",
+            graph_.path(from), graph_.path(to), route->last_leg + 1);
   route->pace = PacketTimes(slowest, packet_);
   route->hops.back().last = true;
+  Time longest;
   for (Hop& hop : route->hops) {  // two times that never differ have a smaller one that never does
-    const Time full = PacketTimes(hop.bandwidth, packet_).full();
+    const Time full = PacketTimes(route->bandwidths[route->index(hop)], packet_).full();
     hop.full = route->pace.full() == Time::never() || full == Time::never()
                    ? Time::never()
                    : std::min(full, route->pace.full());
+    // Behind the slowest link nothing gets longer, whatever rounding does to the others.
+    if (longest != route->pace.full())
+      longest = hop.full == route->pace.full() ? hop.full : std::max(longest, hop.full);
+    hop.longest = longest;
   }
   return route;
 }

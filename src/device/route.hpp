@@ -1,6 +1,8 @@
 // Routes as the fabric runs them: the links of a path with everything a packet needs to cross them.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -39,6 +41,8 @@ class PacketTimes {
   Bytes packet() const { return packet_; }
   /// What every full packet takes; `never` if rounding makes them differ.
   Time full() const { return uniform_ ? full_ : Time::never(); }
+  /// No packet takes longer: ⌈a + b⌉ ≤ ⌈a⌉ + ⌈b⌉.
+  Time most() const { return full_; }
   /// From the first byte of the message to the first byte of packet `p`.
   Time until(std::int64_t p) const { return uniform_ ? full_ * p : bandwidth_.time_for(packet_ * p); }
   /// Packet `p` of a message of `bytes` alone.
@@ -60,40 +64,61 @@ struct alignas(64) Hop {
   LinkState* state = nullptr;  // the fabric's own
   Time forward;                // wire + overhead of the node the link leads to
   Time before;                 // Σ forward of the hops before this one
-  Time full;                   // how long a full packet occupies it; `never` if they differ
-  Bandwidth bandwidth;
+  Time full;                   // how long a full packet occupies it alone; `never` if they differ
+  Time longest;                // the longest `full` up to here: how long a packet is that waited nowhere
   topology::LinkId link;
   std::int16_t partition = 0;       // of the node the link leaves
   std::int16_t next_partition = 0;  // of the node it leads to
+  std::int8_t leg = 0;              // which part of the route: parts lie in one partition each
   bool last = false;                // of the route
   bool crosses = false;             // leads to another partition
 };
 static_assert(sizeof(Hop) == 64);
 
+/// A route lies in one partition; or goes to or comes from the host's; or leads through it to another SIP's.
+inline constexpr std::size_t kLegs = 3;
+
 /// The one way from a node to another. Immutable but for the fabric's own bookkeeping.
 struct Route {
   topology::NodeId from, to;
   std::vector<Hop> hops;
-  PacketTimes pace;        // of the slowest link: no packet is offered faster
-  Time latency;            // Σ forward: when a message of no bytes arrives
-  int partition = 0;       // where it begins
-  int last_partition = 0;  // where it ends
-  bool local = false;      // all of it in one partition
+  std::vector<Bandwidth> bandwidths;  // of the hops
+  PacketTimes pace;                   // of the slowest link: no packet is offered faster
+  Time latency;                       // Σ forward: when a message of no bytes arrives
+  int partition = 0;                  // where it begins
+  int last_partition = 0;             // where it ends
+  int last_leg = 0;
 
   // The fabric's own.
   Source* source = nullptr;  // who offers packets to the first link
   Lane answers;              // of a memory: data of reads leaves in the order of the requests
   Time next_offer;           // no packet of any message leaves earlier
-  Message* runs = nullptr;   // messages under way in one piece
-  int taken_apart = 0;       // messages under way packet by packet, in its first partition
+  std::uint64_t mark = 0;    // of whoever looks for routes that occur twice
+
+  const Hop& first() const { return hops.front(); }
+  /// One behind the last hop of the leg that `hop` is in.
+  const Hop* leg_end(const Hop& hop) const {
+    const Hop* h = &hop;
+    while (!h->last && !h->crosses) ++h;
+    return h + 1;
+  }
+  std::size_t index(const Hop& hop) const { return static_cast<std::size_t>(&hop - hops.data()); }
+  bool is_full(std::int64_t p, Bytes bytes) const { return pace.packet() * (p + 1) <= bytes; }
 
   /// How long packet `p` occupies a hop: its time at the link's bandwidth. A faster link never takes longer
   /// than the slowest one, not even by the picosecond that rounding would give.
   Time occupancy(const Hop& hop, std::int64_t p, Bytes bytes) const {
+    if (hop.full != Time::never() && is_full(p, bytes)) return hop.full;
     const Bytes begin = pace.packet() * p;
-    const Bytes end = begin + pace.packet();
-    if (hop.full != Time::never() && end <= bytes) return hop.full;
-    return std::min(hop.bandwidth.time_for(begin, std::min(end, bytes)), pace.of(p, bytes));
+    const Bytes end = std::min(begin + pace.packet(), bytes);
+    return std::min(bandwidths[index(hop)].time_for(begin, end), pace.of(p, bytes));
+  }
+  /// How long the packet occupies a hop if it waited nowhere: its tail comes as the slowest link so far let it.
+  Time length(const Hop& hop, std::int64_t p, Bytes bytes) const {
+    if (hop.longest != Time::never() && is_full(p, bytes)) return hop.longest;
+    Time longest;
+    for (const Hop* h = hops.data(); h <= &hop; ++h) longest = std::max(longest, occupancy(*h, p, bytes));
+    return longest;
   }
 };
 

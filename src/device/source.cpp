@@ -1,27 +1,76 @@
+#include "device/source.hpp"
+
 #include <algorithm>
-#include <utility>
 
 #include "device/fabric.hpp"
 
 namespace kernbench::device {
 
+namespace {
+
+constexpr std::uint64_t kLastOfInstant = ~std::uint64_t{0};
+
+}  // namespace
+
+Source::Source(Fabric& fabric, Dispatcher& dispatcher, sim::Partition& partition, LinkState& first_link,
+               std::uint32_t number)
+    : fabric_(fabric),
+      dispatcher_(dispatcher),
+      partition_(partition),
+      first_link_(first_link),
+      number_(number),
+      serve_(*this) {}
+
 void Source::open(Message& message) {
-  if (latest_.packet && latest_.at == partition_.now() && latest_.packet->scheduled()) take_back();
+  settle();
+  take_back_newcomer();
   ring_of(message).messages.push_back(&message);
   sole_ = ++open_count_ == 1 ? &message : nullptr;
+  if (sole_ && plan()) return;
   reschedule();
 }
 
-void Source::take_turn(Time duration, sim::Event& done) {
-  if (idle() && first_link_.free_at <= partition_.now()) return start({duration, &done});
-  others_.push_back({duration, &done});
+void Source::take_turn(const PortUse& use) {
+  settle();
+  take_back_newcomer();
+  const Time now = partition_.now();
+  auto at = others_.end();
+  while (at != others_.begin() && at[-1].asked == now && at[-1].use.rank > use.rank) --at;
+  others_.insert(at, {use, now});
+  if (others_.size() == 1 && open_count_ == 0 && link_busy_until() <= now) return start_other();
   reschedule();
 }
 
-void Source::start(const Other& other) {
-  others_turn_ = false;
-  first_link_.free_at = partition_.now() + other.duration;
-  partition_.schedule(*other.done, other.duration);
+void Source::yield() {
+  settle();
+  if (latest_.at == partition_.now() && can_take_back()) take_back();
+  if (!idle()) reschedule();
+}
+
+Time Source::link_busy_until() const {
+  const Time busy = std::max(first_link_.free_at, first_link_.passed_until);
+  if (!first_link_.passages) return busy;
+  return std::max(busy, dispatcher_.busy_until(first_link_, partition_.now(), kLastOfInstant));
+}
+
+/// Who was there before this instant goes before who came at it.
+void Source::serve() {
+  settle();
+  if (link_busy_until() <= partition_.now()) {
+    if (plan()) return;
+    if (!start_next(true)) start_next(false);
+  }
+  if (!idle()) schedule();
+}
+
+bool Source::start_next(bool older_only) {
+  const bool other = !others_.empty() && !(older_only && others_.front().asked == partition_.now());
+  if (!other || !others_turn_) {
+    const Turn turn = find_turn(older_only);
+    if (turn.message) return start(turn), true;
+  }
+  if (other) start_other();
+  return other;
 }
 
 /// When the next packet may be offered: when it is there, and the packet of its route before it has had its
@@ -30,88 +79,106 @@ Time Source::offer(const Message& message) {
   return std::max(message.ready_at(message.next_packet_), message.route->next_offer);
 }
 
-/// The next in turn whose packet may be offered now. A message that came at this very instant waits for those
-/// that were there before it.
-Message* Source::pick(bool older_only) {
+/// The next in turn whose packet may be offered now.
+Source::Turn Source::find_turn(bool older_only) const {
   const Time now = partition_.now();
+  const auto may_go = [&](const Message& message) {
+    return offer(message) <= now && !(older_only && message.opened_ == now);
+  };
+  if (sole_) return {static_cast<std::size_t>(sole_->channel), 0, may_go(*sole_) ? sole_ : nullptr};
   for (std::size_t c = 0; c < kChannels; ++c) {
-    Ring& ring = rings_[(turn_ + c) % kChannels];
+    const std::size_t channel = (turn_ + c) % kChannels;
+    const Ring& ring = rings_[channel];
     for (std::size_t k = 0; k < ring.messages.size(); ++k) {
-      const std::size_t at = (ring.next + k) % ring.messages.size();
-      Message& message = *ring.messages[at];
-      if (offer(message) > now || (older_only && message.opened_ == now)) continue;
-      turn_ = (turn_ + c + 1) % kChannels;
-      ring.next = at + 1;
-      return &message;
+      const std::size_t index = (ring.next + k) % ring.messages.size();
+      if (may_go(*ring.messages[index])) return {channel, index, ring.messages[index]};
     }
   }
-  return nullptr;
+  return {};
 }
 
-void Source::serve() {
-  if (first_link_.free_at <= partition_.now()) {
-    Message* message = others_turn_ && !others_.empty() ? nullptr : pick();
-    if (message) {
-      others_turn_ = true;
-      start(*message);
-    } else if (!others_.empty()) {
-      const Other other = others_.front();
-      others_.erase(others_.begin());
-      start(other);
-    }
-  }
-  if (!idle()) schedule();
-}
-
-Message* Source::pick() {
-  if (!sole_) {
-    Message* older = pick(true);
-    return older ? older : pick(false);
-  }
-  if (offer(*sole_) > partition_.now()) return nullptr;
-  turn_ = (static_cast<std::size_t>(sole_->channel) + 1) % kChannels;
-  ring_of(*sole_).next = 1;
-  return sole_;
-}
-
-void Source::start(Message& message) {
+void Source::start(const Turn& turn) {
   const Time now = partition_.now();
-  const Time offer_before = message.route->next_offer;
-  Packet& packet = fabric_.start_packet(message, now);
-  if (message.opened_ == now) latest_ = {&packet, now, offer_before, ring_of(message).next - 1};
-  if (message.next_packet_ == message.packets_) close(message);
+  Message& message = *turn.message;
+  Ring& ring = rings_[turn.channel];
+  latest_.at = now;
+  latest_.newcomer = message.opened_ == now;
+  latest_.others_turn = others_turn_;
+  latest_.turn = turn_;
+  latest_.index = turn.index;
+  latest_.next = ring.next;
+  latest_.offer = message.route->next_offer;
+  latest_.packet = &fabric_.start_packet(message, now);
+  others_turn_ = true;
+  turn_ = (turn.channel + 1) % kChannels;
+  ring.next = turn.index + 1;
+  if (pause_ > 0) --pause_;
+  if (message.next_packet_ < message.packets_) return;
+  ring.messages.erase(ring.messages.begin() + static_cast<std::ptrdiff_t>(turn.index));
+  --ring.next;
+  --open_count_;
+  messages_have_gone();
 }
 
-/// A message came at the instant at which one that also just came was served. Which of the two was first must
-/// not matter: put the packet back and choose again among both.
+void Source::start_other() {
+  const Time now = partition_.now();
+  latest_.at = now;
+  latest_.newcomer = others_.front().asked == now;
+  latest_.others_turn = others_turn_;
+  latest_.turn = turn_;
+  latest_.packet = nullptr;
+  latest_.other = others_.front();
+  latest_.link_was_free_at = first_link_.free_at;
+  others_.erase(others_.begin());
+  others_turn_ = false;
+  const PortUse& use = latest_.other.use;
+  first_link_.free_at = now + use.duration;
+  if (first_link_.passages) dispatcher_.make_way(first_link_, now, kLastOfInstant, first_link_.free_at);
+  partition_.schedule(*use.done, use.duration);
+}
+
+/// What has left for another partition is gone.
+bool Source::can_take_back() const {
+  return !latest_.packet || !latest_.packet->hop->crosses || latest_.packet->crossing;
+}
+
+/// Somebody comes at the instant at which another one who also just came was served. Which of the two was first
+/// must not matter: choose again among both.
+void Source::take_back_newcomer() {
+  if (latest_.at == partition_.now() && latest_.newcomer && can_take_back()) take_back();
+}
+
 void Source::take_back() {
-  Packet& packet = *std::exchange(latest_.packet, nullptr);
-  Message& message = *packet.message;
+  latest_.at = Time::from_ps(-1);
+  others_turn_ = latest_.others_turn;
+  turn_ = latest_.turn;
+  if (!latest_.packet) {
+    partition_.cancel(*latest_.other.use.done);
+    first_link_.free_at = latest_.link_was_free_at;
+    others_.insert(others_.begin(), latest_.other);
+    return;
+  }
+  Message& message = *latest_.packet->message;
   Ring& ring = ring_of(message);
   if (message.next_packet_ == message.packets_) {  // it was closed
     partition_.cancel(message.left_);
-    ring.messages.insert(ring.messages.begin() + static_cast<std::ptrdiff_t>(latest_.ring_index), &message);
+    ring.messages.insert(ring.messages.begin() + static_cast<std::ptrdiff_t>(latest_.index), &message);
     ++open_count_;
     sole_ = find_sole();
   }
-  fabric_.take_back_start(packet);
-  message.route->next_offer = latest_.offer_before;
-  ring.next = latest_.ring_index;
-  turn_ = static_cast<std::size_t>(message.channel);
+  fabric_.take_back_start(*latest_.packet);
+  message.route->next_offer = latest_.offer;
+  ring.next = latest_.next;
 }
 
-void Source::close(Message& message) {
-  Ring& ring = ring_of(message);
-  const auto at = std::find(ring.messages.begin(), ring.messages.end(), &message);
-  const auto index = static_cast<std::size_t>(at - ring.messages.begin());
-  ring.messages.erase(at);
-  if (ring.next > index) --ring.next;
-  --open_count_;
+/// A ring that was empty begins anew, and so does a source that was idle, whoever was served last.
+void Source::messages_have_gone() {
   sole_ = find_sole();
+  for (Ring& ring : rings_)
+    if (ring.messages.empty()) ring.next = 0;
   if (open_count_ > 0) return;
-  turn_ = 0;  // a source that was idle begins anew, whoever was served last
+  turn_ = 0;
   others_turn_ = false;
-  for (Ring& r : rings_) r.next = 0;
 }
 
 Message* Source::find_sole() const {
@@ -119,14 +186,6 @@ Message* Source::find_sole() const {
   for (const Ring& ring : rings_)
     if (!ring.messages.empty()) return ring.messages.front();
   return nullptr;
-}
-
-void Source::resume(Message& message) {
-  open(message);
-  Ring& ring = ring_of(message);
-  ring.next = ring.messages.size();
-  turn_ = (static_cast<std::size_t>(message.channel) + 1) % kChannels;
-  others_turn_ = true;
 }
 
 void Source::reschedule() {
@@ -143,7 +202,7 @@ void Source::schedule() {
   else
     for (const Ring& ring : rings_)
       for (const Message* message : ring.messages) next = std::min(next, offer(*message));
-  partition_.schedule_at(serve_, std::max({next, first_link_.free_at, now}));
+  partition_.schedule_at(serve_, std::max({next, link_busy_until(), now}));
 }
 
 }  // namespace kernbench::device

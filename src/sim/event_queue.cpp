@@ -60,7 +60,10 @@ bool EventQueue::cancel(Event& e) {
   }
   if (&e == tail) slots_[slot] = before;
   before->next_ = e.next_;
-  if (before == &e) vacate(slot);
+  if (before == &e)
+    vacate(slot);
+  else if (before->next_ == before)
+    mixed_[slot / 64] &= ~bit_of(slot);  // a single event is of one instant
   e.next_ = nullptr;
   --size_;
   return true;

@@ -114,6 +114,19 @@ TEST(EventQueue, CancelTakesOutOneEventAndItCanBePushedAgain) {
   EXPECT_FALSE(queue.cancel(a));
 }
 
+// Partitions run up to their bounds: one that stayed at the start of a range would be waited for for ever.
+TEST(EventQueue, BoundIsExactAgainOnceCancelLeavesALoneEvent) {
+  EventQueue queue;
+  Item a(1), b(2);
+  queue.push(a, 0x345_ps);
+  queue.push(b, 0x344_ps);
+  EXPECT_TRUE(queue.cancel(b));
+  EXPECT_EQ(queue.bound(), 0x345_ps);
+  queue.push(b, 0x346_ps);
+  EXPECT_TRUE(queue.cancel(a));
+  EXPECT_EQ(queue.bound(), 0x346_ps);
+}
+
 TEST(EventQueue, AnEventCanNeitherBePushedTwiceNorIntoThePast) {
   EventQueue queue;
   Item a(1), b(2);

@@ -1,0 +1,136 @@
+// Where messages enter the fabric.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "device/message.hpp"
+#include "kernbench/sim.hpp"
+
+namespace kernbench::device {
+
+class Dispatcher;
+struct LinkState;
+
+/// A use of a port that is no message: a fetch or a store of one of a PE's engines.
+struct PortUse {
+  Time duration;
+  sim::Event* done = nullptr;  // fired at its end
+  int rank = 0;                // of uses that ask at one instant, the smaller goes first
+};
+
+/// The first link of routes: messages take turns on it packet by packet, traffic class by traffic class and message
+/// by message, and with the engines that use it.
+///
+/// Who is there before an instant goes before who comes at it; and what is started at an instant can be taken back
+/// at that instant. So nothing depends on the order in which those who come at one instant do.
+class Source {
+ public:
+  /// `number` tells senders apart, in the order in which links serve them.
+  Source(Fabric& fabric, Dispatcher& dispatcher, sim::Partition& partition, LinkState& first_link,
+         std::uint32_t number);
+
+  void open(Message& message);
+  /// Takes the link for something else, in turn with the packets.
+  void take_turn(const PortUse& use);
+  /// The head of somebody else's packet reaches the link: whatever was to start now, or later, waits for it.
+  void yield();
+  std::uint64_t next_key() { return std::uint64_t{number_} << 32 | ++sequence_; }
+
+ private:
+  struct Ring {
+    std::vector<Message*> messages;
+    std::size_t next = 0;  // whose turn it is
+  };
+  struct Other {
+    PortUse use;
+    Time asked;
+  };
+  struct Turn {
+    std::size_t channel = 0;
+    std::size_t index = 0;
+    Message* message = nullptr;
+  };
+  /// Messages whose packets start at known times, in turn. What a message did is written down when the plan ends:
+  /// it may be delivered, and gone, by then.
+  struct Plan {
+    struct Slot {
+      Message* message;
+      Route* route;
+      Bytes bytes;
+      std::int64_t base;  // its first packet
+      bool completes;     // its last packet is among them
+    };
+    std::vector<Slot> slots;  // empty: there is no plan
+    std::size_t channel = 0;
+    std::size_t index = 0;  // of the first slot's message in its ring
+    std::int64_t first = 0;
+    std::int64_t end = 0;
+    Timing timing;  // of turns first … end − 1
+    Time last_start;
+    Time made;
+  };
+
+  Ring& ring_of(const Message& message) { return rings_[static_cast<std::size_t>(message.channel)]; }
+  bool idle() const { return open_count_ == 0 && others_.empty(); }
+  Time link_busy_until() const;
+  void serve();
+  void schedule();
+  void reschedule();
+
+  static Time offer(const Message& message);
+  bool start_next(bool older_only);
+  Turn find_turn(bool older_only) const;
+  void start(const Turn& turn);
+  void start_other();
+  bool can_take_back() const;
+  void take_back_newcomer();
+  void take_back();
+  void messages_have_gone();
+  Message* find_sole() const;
+
+  // What it will do while nobody comes (source_plan.cpp).
+  bool plan();
+  bool plan_alone(Message& message);
+  static Timing time_alone(Message& message, Time first_start);
+  bool plan_turns();
+  std::int64_t regular_rounds(const Ring& ring, std::size_t first);
+  void settle();
+  std::int64_t started_before(Time at) const;
+  void recall(std::int64_t started);
+  void commit(std::int64_t started);
+
+  Fabric& fabric_;
+  Dispatcher& dispatcher_;
+  sim::Partition& partition_;
+  LinkState& first_link_;
+  const std::uint32_t number_;
+  std::uint32_t sequence_ = 0;
+  std::size_t open_count_ = 0;
+  Message* sole_ = nullptr;    // the open message, if there is but one
+  std::vector<Other> others_;  // oldest first
+  bool others_turn_ = false;
+  std::size_t turn_ = 0;  // of the traffic classes
+  std::array<Ring, kChannels> rings_;
+  /// What was started last, and what was so before.
+  struct {
+    Time at = Time::from_ps(-1);
+    bool newcomer = false;  // it came at that instant
+    bool others_turn = false;
+    std::size_t turn = 0;
+    Packet* packet = nullptr;  // null: `other`
+    std::size_t index = 0;     // of its message
+    std::size_t next = 0;      // of its ring
+    Time offer;                // of its route
+    Other other;
+    Time link_was_free_at;
+  } latest_;
+  Plan plan_;
+  int pause_ = 0;       // packets before a plan is tried again
+  int next_pause_ = 0;  // if that is in vain
+  std::uint64_t mark_ = 0;
+  sim::MemberEvent<&Source::serve> serve_;
+};
+
+}  // namespace kernbench::device
