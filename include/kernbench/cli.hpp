@@ -13,7 +13,7 @@
 namespace kernbench {
 
 /// Runs the command in `argv` and returns the exit code: 0 success; 1 a check or the simulated program
-/// failed; 2 bad usage or input; 3 a defect of our own. Results go to standard output, errors to standard
+/// failed; 2 bad usage or input; 3 a defect of our own; 130 interrupted. Results go to standard output, errors to standard
 /// error, and a command that fails prints no result. Throws nothing.
 int cli_main(int argc, char** argv, Registry& registry) noexcept;
 /// The same with components of your own, and the benches that ship.

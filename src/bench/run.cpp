@@ -60,6 +60,12 @@ void call_host(const Bench& bench, Torch& torch, const Options& options, BenchRe
     report.verified(false, "the bench was to verify its results, and compared nothing");
 }
 
+/// An interrupt that came while the host function computed.
+void check_interrupt(const RunOptions& how) {
+  if (how.interrupt && *how.interrupt)
+    throw runtime::Interrupted({"bench.interrupted", "", "the run was stopped", ""});
+}
+
 double peak_rss_mb() {
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);
@@ -67,7 +73,8 @@ double peak_rss_mb() {
 }
 
 /// Traces of launches with their bounds, and what they moved.
-void add_launches(RunResult& result, Engine& engine, const Workloads& works, TrafficTotals& totals) {
+void add_launches(RunResult& result, Engine& engine, const Workloads& works) {
+  TrafficTotals totals;
   std::map<int, Time> of_sip;
   for (const auto& request : engine.requests()) {
     if (request->phase() != Phase::launch) continue;
@@ -78,6 +85,16 @@ void add_launches(RunResult& result, Engine& engine, const Workloads& works, Tra
     of_sip[launch.trace.sip] += launch.bound.time;
   }
   for (const auto& [sip, bound] : of_sip) result.lower_bound = std::max(result.lower_bound, bound);
+  result.utilization = totals.over(result.summary, engine.device().graph());
+}
+
+void add_run(RunResult& result, const BenchRun& done) {
+  result.total = done.completed;
+  result.log = done.log();
+  result.hash = result.log->hash();
+  result.summary = result.log->summary();
+  result.critical_path = result.log->critical_path();
+  result.hazards = done.hazards();
 }
 
 }  // namespace
@@ -117,17 +134,11 @@ RunResult run(const Bench& bench, const Options& options, const topology::Machin
         if (how.ccl != "default" || !how.ccl_overrides.empty())
           dist::configure(torch, how.ccl, how.ccl_overrides);
         call_host(bench, torch, options, result.report);
+        check_interrupt(how);
       },
       how.device, std::move(torch_options));
-  result.total = done.completed;
-  result.log = done.log();
-  result.hash = result.log->hash();
-  result.summary = result.log->summary();
-  result.critical_path = result.log->critical_path();
-  result.hazards = done.hazards();
-  TrafficTotals totals;
-  add_launches(result, *engine, works, totals);
-  result.utilization = totals.over(result.summary, engine->device().graph());
+  add_run(result, done);
+  add_launches(result, *engine, works);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   result.wall = {took.count(), done.torch->events(), peak_rss_mb()};
   return result;

@@ -25,6 +25,8 @@ struct Session {
 void add_run_command(CLI::App& app, Session& session);
 void add_topology_command(CLI::App& app, Session& session);
 void add_list_command(CLI::App& app, Session& session);
+/// What `list` lists: `benches`, …
+std::vector<std::string> list_names();
 void add_describe_command(CLI::App& app, Session& session);
 void add_probe_command(CLI::App& app, Session& session);
 void add_completion_command(CLI::App& app, Session& session);

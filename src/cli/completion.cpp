@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "cli/command.hpp"
 #include "kernbench/machine.hpp"
 #include "topology/schema.hpp"
 
@@ -123,9 +124,10 @@ Candidates values_of(const CLI::Option& option, const Reached& reached, const Re
   const std::string name = option.get_single_name();
   if (name == "bench") return {registry.benches.names()};
   if (name == "machine" || name == "topology") return {machine_names(), true};
+  if (name == "ccl") return {{"default"}, true};
   if (name == "set") return {machine_keys(registry)};
   if (name == "option") return {option_words(registry.benches.find(reached.bench), reached.typed)};
-  if (name == "what") return {{"benches", "topologies", "components"}};
+  if (name == "what") return {list_names()};
   if (name == "name") return {describable(registry)};
   if (name == "device") return {{"all", "sip:0"}};
   if (option.get_type_name() == "FILE") return {{}, true};

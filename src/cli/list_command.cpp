@@ -51,10 +51,8 @@ std::string one_list(const std::string& name, const Session& session) {
   const auto found =
       std::find_if(kLists.begin(), kLists.end(), [&](const List& l) { return l.name == name; });
   if (found != kLists.end()) return found->text(session);
-  std::vector<std::string> names;
-  for (const List& list : kLists) names.emplace_back(list.name);
-  throw InputError(
-      {"cli.usage", "", fmt::format("there is no list of {}", quote(name)), suggest(name, names, "lists")});
+  throw InputError({"cli.usage", "", fmt::format("there is no list of {}", quote(name)),
+                    suggest(name, list_names(), "lists")});
 }
 
 std::string all_lists(const Session& session) {
@@ -64,6 +62,12 @@ std::string all_lists(const Session& session) {
 }
 
 }  // namespace
+
+std::vector<std::string> list_names() {
+  std::vector<std::string> names;
+  for (const List& list : kLists) names.emplace_back(list.name);
+  return names;
+}
 
 void add_list_command(CLI::App& app, Session& session) {
   CLI::App* command = app.add_subcommand("list", "List what there is");

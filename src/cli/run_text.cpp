@@ -85,7 +85,7 @@ std::string run_headline(const RunResult& result) {
                        launch->trace.name, to_string(launch->trace.pe_exec), to_string(launch->bound.time),
                        launch->bound.resource);
   if (result.strict && !result.hazards.empty())
-    out += fmt::format("[FAIL] {} hazards, and --strict\n", result.hazards.size());
+    out += fmt::format("[FAIL] hazards: {} (--strict)\n", result.hazards.size());
   return out;
 }
 

@@ -182,7 +182,7 @@ TEST(RunText, HazardsAreFailuresIfStrict) {
   result.hazards.push_back({"write-write", "two writes", 3});
   EXPECT_THAT(cli::run_headline(result), Not(HasSubstr("FAIL")));
   result.strict = true;
-  EXPECT_THAT(cli::run_headline(result), HasSubstr("[FAIL] 1 hazards, and --strict"));
+  EXPECT_THAT(cli::run_headline(result), HasSubstr("[FAIL] hazards: 1 (--strict)"));
 }
 
 TEST(Progress, IsABarOfRequests) {
