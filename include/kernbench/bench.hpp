@@ -24,6 +24,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernbench/ccl.hpp"
 #include "kernbench/ndarray.hpp"
 #include "kernbench/param.hpp"
 #include "kernbench/registry.hpp"
@@ -114,10 +115,11 @@ using bench::BenchReport;
 using bench::Options;
 using bench::Tolerance;
 
-/// Everything a program can extend: kinds and impls of components, benches.
+/// Everything a program can extend: kinds and impls of components, benches, collectives.
 struct Registry {
   topology::Registry components;
   bench::Benches benches;
+  ccl::Registry collectives;
 };
 
 /// Everything that ships.

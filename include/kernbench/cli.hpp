@@ -1,8 +1,9 @@
-// The whole command line as one call. A program with components or benches of its own is
+// The whole command line as one call. A program with components, benches or collectives of its own is
 //
 //   int main(int argc, char** argv) {
 //     auto registry = kernbench::builtin_registry();
 //     registry.components.add_impl("pe_gemm", {"acme.systolic", "a weight-stationary array", {}});
+//     registry.collectives.add({.name = "acme_allreduce", .description = "ours", .topology = "ring_1d", .kernel = acme_allreduce});
 //     registry.benches.add({"scale", "multiplies a vector", {}, run_scale});
 //     return kernbench::cli_main(argc, argv, registry);
 //   }

@@ -131,7 +131,9 @@ RunResult run(const Bench& bench, const Options& options, const topology::Machin
       [&](Torch& torch) {
         engine = &torch.engine();
         count_launches(*engine, works);
-        if (how.ccl != "default" || !how.ccl_overrides.empty())
+        if (how.collectives)
+          dist::configure(torch, how.ccl, how.ccl_overrides, *how.collectives);
+        else if (how.ccl != "default" || !how.ccl_overrides.empty())
           dist::configure(torch, how.ccl, how.ccl_overrides);
         call_host(bench, torch, options, result.report);
         check_interrupt(how);

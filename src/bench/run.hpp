@@ -25,10 +25,11 @@ struct RunProgress {
 
 struct RunOptions {
   runtime::DeviceSelector device;
-  std::string ccl = "default";             // the ccl.yaml to use
-  std::vector<std::string> ccl_overrides;  // of its values: defaults.n_slots=8
-  bool verify = false;                     // compute numbers, and have the bench compare them
-  bool strict = false;                     // hazards are failures
+  std::string ccl = "default";                 // the ccl.yaml to use
+  const ccl::Registry* collectives = nullptr;  // that it may name; null: those that ship
+  std::vector<std::string> ccl_overrides;      // of its values: ccl.defaults.n_slots=8
+  bool verify = false;                         // compute numbers, and have the bench compare them
+  bool strict = false;                         // hazards are failures
   const std::atomic<bool>* interrupt = nullptr;
   std::function<void(const RunProgress&)> progress;  // called about ten times a second while time passes
 };

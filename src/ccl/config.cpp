@@ -101,7 +101,7 @@ std::vector<Param> entry_params(const Registry& registry) {
 Settings Config::settings(std::string_view name) const {
   const auto found = std::ranges::find(entries_, name, &Entry::name);
   if (found == entries_.end())
-    throw InputError({"ccl.unknown-algorithm", source_, fmt::format("no algorithm is called '{}'", name),
+    throw InputError({"ccl.unknown-algorithm", source_, fmt::format("no algorithm is called {}", quote(name)),
                       suggest(name, names_, "algorithms")});
   const auto& entry = found->params;
   Settings settings{.name = found->name,

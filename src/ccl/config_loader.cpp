@@ -33,7 +33,7 @@ void require_map(const YamlNode& node, std::string_view what) {
 void check_keys(const YamlNode& node, const std::vector<std::string>& known, std::string_view what) {
   for (const auto& entry : node.entries)
     if (std::ranges::find(known, entry.key) == known.end())
-      refuse("unknown-key", entry.place, fmt::format("unknown key '{}' in {}", entry.key, what),
+      refuse("unknown-key", entry.place, fmt::format("unknown key {} in {}", quote(entry.key), what),
              suggest(entry.key, known, "keys"));
 }
 
@@ -62,9 +62,10 @@ void apply_override(YamlNode& root, const std::string& text) {
   auto path = words(given->path);
   if (path.front() == "ccl") path.erase(path.begin());
   if (path.empty() || std::ranges::find(kSections, path.front()) == kSections.end())
-    refuse("unknown-key", given->place, fmt::format("'{}' is no part of ccl.yaml", given->path), kSetHint);
+    refuse("unknown-key", given->place, fmt::format("{} is no part of ccl.yaml", quote(given->path)),
+           kSetHint);
   if (path.size() != (path.front() == "defaults" ? 2u : 3u))
-    refuse("set", given->place, fmt::format("'{}' is no value", given->path), kSetHint);
+    refuse("set", given->place, fmt::format("{} is no value", quote(given->path)), kSetHint);
   YamlNode* node = &root;
   for (std::size_t i = 0; i + 1 < path.size(); ++i) node = &inside(*node, path[i], given->place);
   require_map(*node, "what is overridden");
@@ -117,9 +118,9 @@ class ConfigLoader {
   }
 
   void read_entry(const YamlNode::Entry& entry) {
-    const std::string what = fmt::format("'algorithms.{}'", entry.key);
+    const std::string what = quote("algorithms." + entry.key);
     if (entry.key.find('.') != std::string::npos)
-      refuse("name", entry.place, fmt::format("an algorithm's name has no dot: '{}'", entry.key),
+      refuse("name", entry.place, fmt::format("an algorithm's name has no dot: {}", quote(entry.key)),
              "use _ instead");
     auto params = read(entry.value, entry_params(registry_), what);
     add_entry(entry.key, std::move(params), algorithm_of(entry));
@@ -135,7 +136,7 @@ class ConfigLoader {
     if (found != registry_.algorithms().end()) return *found;
     std::vector<std::string> known;
     for (const auto& algorithm : registry_.algorithms()) known.push_back(algorithm.name);
-    refuse("unknown-algorithm", place, fmt::format("nobody registered an algorithm '{}'", name),
+    refuse("unknown-algorithm", place, fmt::format("nobody registered an algorithm {}", quote(name)),
            fmt::format("{}{}", module ? "" : "name one as `module`; ", suggest(name, known, "algorithms")));
   }
 
@@ -154,7 +155,8 @@ class ConfigLoader {
     if (std::ranges::find(config_.names_, name) != config_.names_.end()) return;
     const YamlNode* given = section("defaults").find("algorithm");
     refuse("unknown-algorithm", given ? given->place : root_.place,
-           fmt::format("no algorithm is called '{}'", name), suggest(name, config_.names_, "algorithms"));
+           fmt::format("no algorithm is called {}", quote(name)),
+           suggest(name, config_.names_, "algorithms"));
   }
 
   const YamlNode& root_;

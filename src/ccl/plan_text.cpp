@@ -17,9 +17,11 @@ std::string plural(std::int64_t n, std::string_view thing) {
 std::string members_text(const Plan& plan) {
   const auto& m = plan.members;
   const auto& shape = m.machine;
-  return fmt::format("{} ranks, each a {}; {} of {} with {} that take part; {}", m.world_size(),
-                     to_string(m.group), plural(shape.sips(), "SIP"), plural(shape.cubes, "cube"),
-                     plural(shape.pes, "PE"), plural(static_cast<std::int64_t>(m.lanes.size()), "lane"));
+  const auto arrangement = m.regular ? fmt::format("{} × {} × {}", plural(shape.sips(), "SIP"),
+                                                   plural(shape.cubes, "cube"), plural(shape.pes, "PE"))
+                                     : plural(m.world_size(), "PE");
+  return fmt::format("{}, each a {}: {}; {}", plural(m.world_size(), "rank"), to_string(m.group), arrangement,
+                     plural(static_cast<std::int64_t>(m.lanes.size()), "lane"));
 }
 
 std::string rings_text(const Plan& plan) {
@@ -90,7 +92,9 @@ std::string to_text(const Plan& plan, const std::vector<LinkWindow>& windows) {
                         plural(plan.algorithm.rounds.value(work), "round"));
   }
   text += windows_text(windows) + neighbours_text(plan);
-  for (const auto& warning : warnings(plan, windows)) text += "\nwarning: " + warning + "\n";
+  const auto found = warnings(plan, windows);
+  if (!found.empty()) text += "\n";
+  for (const auto& warning : found) text += "warning: " + warning + "\n";
   return text;
 }
 

@@ -20,8 +20,8 @@ const T& get(const std::vector<T>& items, std::string_view name, const char* wha
   if (const T* item = find(items, name)) return *item;
   std::vector<std::string> names;
   for (const T& item : items) names.push_back(item.name);
-  throw InputError({fmt::format("ccl.unknown-{}", what), "", fmt::format("no {} is called '{}'", what, name),
-                    suggest(name, names, plural)});
+  throw InputError({fmt::format("ccl.unknown-{}", what), "",
+                    fmt::format("no {} is called {}", what, quote(name)), suggest(name, names, plural)});
 }
 
 template <class T>

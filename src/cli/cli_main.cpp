@@ -68,6 +68,7 @@ int run(int argc, char** argv, Registry& registry) {
   cli::add_topology_command(app, session);
   cli::add_list_command(app, session);
   cli::add_describe_command(app, session);
+  cli::add_ccl_command(app, session);
   cli::add_probe_command(app, session);
   cli::add_completion_command(app, session);
   cli::add_version_command(app, session);

@@ -28,6 +28,7 @@ void add_list_command(CLI::App& app, Session& session);
 /// What `list` lists: `benches`, …
 std::vector<std::string> list_names();
 void add_describe_command(CLI::App& app, Session& session);
+void add_ccl_command(CLI::App& app, Session& session);
 void add_probe_command(CLI::App& app, Session& session);
 void add_completion_command(CLI::App& app, Session& session);
 void add_version_command(CLI::App& app, Session& session);
@@ -42,11 +43,16 @@ struct MachineChoice {
   void declare(CLI::App& command);
   void declare_option(CLI::App& command);
   topology::Machine load(const Registry& registry) const;
-  /// Overrides with the prefix `ccl.` are of the collectives' file; these, without it.
+
+  /// `[--ccl F]`, and overrides with the prefix `ccl.`.
+  void declare_ccl(CLI::App& command);
+  std::string ccl_file = "default";
   std::vector<std::string> ccl_overrides() const;
 
  private:
   void declare_as(CLI::App& command, const char* name);
+  std::vector<std::string> overrides_of(bool ccl) const;
+  bool has_ccl_ = false;
 };
 
 }  // namespace kernbench::cli

@@ -104,8 +104,15 @@ std::vector<std::string> option_words(const Bench* bench, const std::string& typ
   return words;
 }
 
+std::vector<std::string> algorithm_names(const Registry& registry) {
+  std::vector<std::string> names;
+  for (const auto& algorithm : registry.collectives.algorithms()) names.push_back(algorithm.name);
+  return names;
+}
+
 std::vector<std::string> describable(const Registry& registry) {
   std::vector<std::string> names = registry.benches.names();
+  for (const std::string& name : algorithm_names(registry)) names.push_back(name);
   for (const topology::Kind& kind : registry.components.kinds()) names.push_back(kind.name);
   for (const topology::SchemaEntry& entry : topology::schema()) names.push_back(entry.path);
   return names;
@@ -129,6 +136,7 @@ Candidates values_of(const CLI::Option& option, const Reached& reached, const Re
   if (name == "option") return {option_words(registry.benches.find(reached.bench), reached.typed)};
   if (name == "what") return {list_names()};
   if (name == "name") return {describable(registry)};
+  if (name == "algorithm") return {algorithm_names(registry)};
   if (name == "device") return {{"all", "sip:0"}};
   if (option.get_type_name() == "FILE") return {{}, true};
   return {alternatives(option.get_type_name())};

@@ -1,4 +1,5 @@
-// `kernbench describe NAME`: a bench, a kind, an impl or a part of the machine file, with all its parameters.
+// `kernbench describe NAME`: a bench, an algorithm, a kind, an impl or a part of the machine file, with all its
+// parameters.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -7,6 +8,7 @@
 #include "base/file.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
+#include "cli/describe.hpp"
 #include "kernbench/error.hpp"
 #include "topology/schema.hpp"
 
@@ -16,21 +18,6 @@ namespace {
 using topology::Impl;
 using topology::Kind;
 using topology::SchemaEntry;
-
-std::string fallback_text(const Param& param) {
-  if (param.required) return "must be given";
-  return std::holds_alternative<std::monostate>(param.fallback) ? "may be left out"
-                                                                : "default " + to_yaml(param.fallback);
-}
-
-std::string params_text(const std::string& title, const std::vector<Param>& params) {
-  if (params.empty()) return {};
-  std::string text = "\n" + title + "\n";
-  for (const Param& param : params)
-    text += fmt::format("  {}: {}\n      {}; {}\n", param.name, param.doc, param.expectation(),
-                        fallback_text(param));
-  return text;
-}
 
 /// Where components of a kind stand in a machine file.
 std::string places(const Kind& kind) {
@@ -76,6 +63,7 @@ std::vector<std::string> known_names(const Registry& registry) {
     for (const Impl& impl : kind.impls) names.push_back(impl.name);
   }
   for (const SchemaEntry& entry : topology::schema()) names.push_back(entry.path);
+  for (const std::string& name : collective_names(registry.collectives)) names.push_back(name);
   return names;
 }
 
@@ -87,6 +75,7 @@ std::string describe(const std::string& name, const Registry& registry) {
     if (const Impl* impl = kind.find(name)) return describe_impl(kind, *impl);
   if (const SchemaEntry* entry = topology::find_entry(name))
     return entry->kind.empty() ? describe_section(*entry) : describe_kind(*components.find(entry->kind));
+  if (const auto text = describe_collective(name, registry.collectives); !text.empty()) return text;
   const std::vector<std::string> names = known_names(registry);
   throw InputError(
       {"cli.unknown-name", "", fmt::format("nothing is called {}", quote(name)),
@@ -96,13 +85,13 @@ std::string describe(const std::string& name, const Registry& registry) {
 }  // namespace
 
 void add_describe_command(CLI::App& app, Session& session) {
-  CLI::App* command =
-      app.add_subcommand("describe", "Explain a bench, a kind, an impl or a section: all its parameters");
+  CLI::App* command = app.add_subcommand(
+      "describe", "Explain a bench, an algorithm, a kind, an impl or a section: all its parameters");
   const auto name = std::make_shared<std::string>();
   command
       ->add_option("name", *name,
-                   "A bench (matmul-composite), a kind (hbm), an impl (builtin.hbm) or a path of the machine "
-                   "file (sip.io)")
+                   "A bench (matmul-composite), an algorithm (ring_allreduce), a kind (hbm), an impl "
+                   "(builtin.hbm) or a path of the machine file (sip.io)")
       ->type_name("NAME")
       ->required();
   command->callback([&session, name] {

@@ -1,4 +1,4 @@
-// `kernbench list [benches|topologies|components]`
+// `kernbench list [benches|algorithms|topologies|components]`
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -18,6 +18,14 @@ std::string benches(const Session& session) {
   std::string text = "benches (kernbench run --bench NAME, kernbench describe NAME)\n";
   for (const Bench& bench : session.registry.benches.all())
     text += fmt::format("  {:<18} {}\n", bench.name, bench.doc);
+  return text;
+}
+
+std::string algorithms(const Session& session) {
+  std::string text =
+      "algorithms of collectives (kernbench describe NAME, kernbench ccl plan --algorithm NAME)\n";
+  for (const auto& algorithm : session.registry.collectives.algorithms())
+    text += fmt::format("  {:<26} {}\n", algorithm.name, algorithm.description);
   return text;
 }
 
@@ -44,8 +52,8 @@ struct List {
   const char* name;
   std::string (*text)(const Session&);
 };
-constexpr std::array kLists = {List{"benches", benches}, List{"topologies", topologies},
-                               List{"components", components}};
+constexpr std::array kLists = {List{"benches", benches}, List{"algorithms", algorithms},
+                               List{"topologies", topologies}, List{"components", components}};
 
 std::string one_list(const std::string& name, const Session& session) {
   const auto found =
@@ -72,7 +80,8 @@ std::vector<std::string> list_names() {
 void add_list_command(CLI::App& app, Session& session) {
   CLI::App* command = app.add_subcommand("list", "List what there is");
   const auto name = std::make_shared<std::string>();
-  command->add_option("what", *name, "benches, topologies or components; left out: all")->type_name("WHAT");
+  command->add_option("what", *name, "benches, algorithms, topologies or components; left out: all")
+      ->type_name("WHAT");
   command->callback([&session, name] {
     session.action = [&session, name] {
       write_stdout(name->empty() ? all_lists(session) : one_list(*name, session));

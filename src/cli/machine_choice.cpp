@@ -21,23 +21,23 @@ void MachineChoice::declare_as(CLI::App& command, const char* name) {
       ->allow_extra_args(false);
 }
 
-namespace {
-
-constexpr std::string_view kCcl = "ccl.";
-
-}  // namespace
-
 topology::Machine MachineChoice::load(const Registry& registry) const {
-  std::vector<std::string> of_machine;
-  for (const std::string& o : overrides)
-    if (!o.starts_with(kCcl)) of_machine.push_back(o);
-  return topology::load_machine(file, of_machine, registry.components);
+  return topology::load_machine(file, has_ccl_ ? overrides_of(false) : overrides, registry.components);
 }
 
-std::vector<std::string> MachineChoice::ccl_overrides() const {
+void MachineChoice::declare_ccl(CLI::App& command) {
+  has_ccl_ = true;
+  command.add_option("--ccl", ccl_file, "The collectives' file, or default: the one that ships")
+      ->type_name("F")
+      ->capture_default_str();
+}
+
+std::vector<std::string> MachineChoice::ccl_overrides() const { return overrides_of(true); }
+
+std::vector<std::string> MachineChoice::overrides_of(bool ccl) const {
   std::vector<std::string> found;
-  for (const std::string& o : overrides)
-    if (o.starts_with(kCcl)) found.push_back(o.substr(kCcl.size()));
+  for (const std::string& one : overrides)
+    if (one.starts_with("ccl.") == ccl) found.push_back(one);
   return found;
 }
 

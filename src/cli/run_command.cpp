@@ -22,7 +22,6 @@ struct RunCommand {
   MachineChoice machine;
   std::string bench;
   std::vector<std::string> words;  // option=value
-  std::string ccl = "default";
   std::string device = "all";
   bool verify = false;
   bool strict = false;
@@ -64,7 +63,8 @@ int run_bench_command(const Session& session, const RunCommand& command) {
     ProgressDisplay display(command.quiet ? ProgressDisplay::Kind::none : ProgressDisplay::kind_for_stderr());
     return bench::run(bench, options, machine,
                       {.device = device,
-                       .ccl = command.ccl,
+                       .ccl = command.machine.ccl_file,
+                       .collectives = &session.registry.collectives,
                        .ccl_overrides = command.machine.ccl_overrides(),
                        .verify = command.verify,
                        .strict = command.strict,
@@ -85,9 +85,7 @@ void declare(CLI::App& command, RunCommand& options, const Session& session) {
       .add_option("option", options.words, "Options of the bench as option=value; 'describe NAME' lists them")
       ->type_name("option=value");
   options.machine.declare_option(command);
-  command.add_option("--ccl", options.ccl, "The collectives' file, or default: the one that ships")
-      ->type_name("F")
-      ->capture_default_str();
+  options.machine.declare_ccl(command);
   command.add_option("--device", options.device, "The SIPs it may use: all, or sip:N")
       ->type_name("all|sip:N")
       ->capture_default_str();

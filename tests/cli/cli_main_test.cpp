@@ -65,6 +65,21 @@ TEST(CliMain, ListsAndDescribesAUsersOwnBench) {
             "      a whole number from 1 to 1000000; default 1024\n");
 }
 
+TEST(CliMain, ServesAUsersOwnCollective) {
+  Registry registry = builtin_registry();
+  ccl::Algorithm mine = registry.collectives.algorithm("tree_allreduce");
+  mine.name = "acme_allreduce";
+  registry.collectives.add(mine);
+  EXPECT_THAT(call({"list", "algorithms"}, registry).out, HasSubstr("acme_allreduce"));
+  EXPECT_THAT(call({"describe", "acme_allreduce"}, registry).out, HasSubstr("neighbours       tree_binary"));
+  EXPECT_THAT(call({"ccl", "plan", "--algorithm", "acme_allreduce"}, registry).out, HasSubstr("child_left"));
+  const Called run = call({"run", "--bench", "ccl-allreduce", "algorithm=acme_allreduce", "world_size=4",
+                           "n_elem=8", "--verify-data"},
+                          registry);
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("acme_allreduce (ws=4): 4 OK"));
+}
+
 TEST(CliMain, ADefectOfOursIsExitCodeThree) {
   Registry empty;  // lacks the kinds the schema names
   const Called called = call({"topology", "show"}, empty);

@@ -1,0 +1,88 @@
+// `kernbench ccl plan`
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/file.hpp"
+#include "ccl/plan.hpp"
+#include "cli/command.hpp"
+#include "kernbench/error.hpp"
+#include "kernbench/graph.hpp"
+#include "runtime/memory_layout.hpp"
+
+namespace kernbench::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct PlanOptions {
+  MachineChoice machine;
+  std::string algorithm;
+  std::string group;
+  std::string output;
+};
+
+std::optional<ccl::Group> group_of(const std::string& name) {
+  for (const auto group : {ccl::Group::sip, ccl::Group::cube, ccl::Group::pe})
+    if (name == ccl::to_string(group)) return group;
+  return std::nullopt;
+}
+
+/// What is accepted but has no effect must not pass in silence.
+void note(const ccl::Config& config) {
+  for (const auto& text : config.notes()) fmt::print(stderr, "kernbench: note: {}\n", text);
+}
+
+int plan(const Session& session, const PlanOptions& options) {
+  const auto& registry = session.registry.collectives;
+  const auto machine = options.machine.load(session.registry);
+  const auto config = ccl::load_config(options.machine.ccl_file, options.machine.ccl_overrides(), registry);
+  const auto settings = config.settings(options.algorithm.empty() ? config.algorithm() : options.algorithm);
+  address::MemoryPools pools(runtime::memory_layout(machine));
+  const auto group = group_of(options.group).value_or(ccl::usual_group(registry, settings));
+  const auto made = ccl::make_plan(registry, settings, machine, pools, {.group = group});
+  const auto windows = ccl::link_windows(made, machine, topology::Graph(machine));
+  note(config);
+  if (options.output.empty()) return write_stdout(ccl::to_text(made, windows)), 0;
+  const std::string json =
+      ccl::to_json(made, windows).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  if (options.output == "-") return write_stdout(json), 0;
+  write_file(options.output, json);
+  write_stdout(fmt::format("{}: the plan of {}\n", options.output, settings.name));
+  return 0;
+}
+
+void add_plan(CLI::App& ccl, Session& session) {
+  CLI::App* command = ccl.add_subcommand(
+      "plan", "Print who talks to whom in a collective, in which rings, and what limits it");
+  const auto options = std::make_shared<PlanOptions>();
+  command->add_option("--algorithm", options->algorithm, "An algorithm; left out: the default of ccl.yaml")
+      ->type_name("A");
+  command
+      ->add_option("--group", options->group,
+                   "What the members are; left out: what the algorithm usually serves")
+      ->type_name("sip|cube|pe")
+      ->check(CLI::IsMember({"sip", "cube", "pe"}));
+  options->machine.declare_option(*command);
+  options->machine.declare_ccl(*command);
+  command
+      ->add_option("-o,--output", options->output,
+                   "Write it as JSON, with every address; - for standard output")
+      ->type_name("FILE");
+  command->callback(
+      [&session, options] { session.action = [&session, options] { return plan(session, *options); }; });
+}
+
+}  // namespace
+
+void add_ccl_command(CLI::App& app, Session& session) {
+  CLI::App* ccl = app.add_subcommand("ccl", "Look at collectives: plan");
+  ccl->require_subcommand(1);
+  add_plan(*ccl, session);
+  for (CLI::App* command : ccl->get_subcommands({})) command->group("Commands");
+}
+
+}  // namespace kernbench::cli

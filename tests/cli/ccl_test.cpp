@@ -1,0 +1,137 @@
+// `kernbench ccl plan`, and what `list` and `describe` say of collectives.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "cli/run_program.hpp"
+
+namespace kernbench {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+Outcome kernbench_with(std::vector<std::string> words) {
+  words.insert(words.begin(), KERNBENCH_BINARY);
+  return run_program(words);
+}
+
+std::string succeeds(const std::vector<std::string>& words) {
+  const Outcome outcome = kernbench_with(words);
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.err, IsEmpty());
+  return outcome.out;
+}
+
+std::string refused(const std::vector<std::string>& words) {
+  const Outcome outcome = kernbench_with(words);
+  EXPECT_EQ(outcome.exit_code, 2) << outcome.out << outcome.err;
+  EXPECT_THAT(outcome.out, IsEmpty());
+  EXPECT_THAT(outcome.err, HasSubstr("\n  hint: "));
+  return outcome.err;
+}
+
+class CclCommand : public ::testing::Test {
+ protected:
+  CclCommand() {
+    std::string name = (fs::temp_directory_path() / "kernbench_ccl_XXXXXX").string();
+    dir_ = ::mkdtemp(name.data());
+  }
+  ~CclCommand() override { fs::remove_all(dir_); }
+  std::string file(const std::string& name) const { return (dir_ / name).string(); }
+  std::string file_with(const std::string& text) const {
+    std::ofstream(file("ccl.yaml")) << text;
+    return file("ccl.yaml");
+  }
+
+ private:
+  fs::path dir_;
+};
+
+TEST_F(CclCommand, PlansTheDefaultAlgorithm) {
+  EXPECT_THAT(
+      succeeds({"ccl", "plan"}),
+      AllOf(StartsWith("intercube_allreduce: PE 0 of every cube"),
+            HasSubstr("32 ranks, each a cube: 2 SIPs × 16 cubes × 1 PE; 1 lane"),
+            HasSubstr("sip1.cube15.pe0  W sip1.cube14.pe0  N sip1.cube11.pe0"), HasSubstr("warning: ")));
+}
+
+TEST_F(CclCommand, PlansAnyAlgorithmOnAnyMachine) {
+  EXPECT_THAT(
+      succeeds({"ccl", "plan", "--algorithm", "ring_allreduce", "--topology", "small", "--set",
+                "ccl.algorithms.ring_allreduce.world_size=3", "--set", "ccl.defaults.n_slots=64"}),
+      AllOf(HasSubstr("3 ranks, each a pe: 1 SIP × 1 cube × 3 PEs"),
+            HasSubstr("sip0.cube0.pe2  E sip0.cube0.pe0  W sip0.cube0.pe1"), Not(HasSubstr("warning"))));
+  EXPECT_THAT(
+      succeeds({"ccl", "plan", "--algorithm", "ring_allreduce", "--group", "cube", "--topology", "small"}),
+      HasSubstr("4 ranks, each a cube"));
+  EXPECT_THAT(succeeds({"ccl", "plan", "--algorithm", "all_to_all", "--set", "sip.cube_mesh.h=1"}),
+              HasSubstr("sip0.cube0.pe0  rank1 sip1.cube0.pe0"));
+}
+
+TEST_F(CclCommand, WritesJson) {
+  EXPECT_THAT(succeeds({"ccl", "plan", "-o", file("plan.json")}),
+              HasSubstr("the plan of intercube_allreduce"));
+  std::ifstream in(file("plan.json"));
+  const auto json = nlohmann::json::parse(in);
+  EXPECT_EQ(json["pes"].size(), 32u);
+  EXPECT_EQ(json, nlohmann::json::parse(succeeds({"ccl", "plan", "-o", "-"})));
+}
+
+TEST_F(CclCommand, ReadsTheUsersFile) {
+  const auto mine =
+      file_with("defaults: {algorithm: mine}\nalgorithms: {mine: {module: tree_allreduce, world_size: 5}}\n");
+  EXPECT_THAT(succeeds({"ccl", "plan", "--ccl", mine}), StartsWith("mine: Reduces up a binary tree"));
+  const auto bad = file_with("defaults: {n_slotz: 5}\n");
+  EXPECT_THAT(refused({"ccl", "plan", "--ccl", bad}),
+              AllOf(HasSubstr("ccl.yaml:1:12: unknown key 'n_slotz'"), HasSubstr("n_slots")));
+}
+
+TEST_F(CclCommand, SaysWhatHasNoEffect) {
+  const Outcome outcome =
+      kernbench_with({"ccl", "plan", "--ccl", file_with("defaults: {vc_chunk_size: 64}\n")});
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("ccl.yaml:1:12"), HasSubstr("vc_chunk_size has no effect")));
+}
+
+TEST_F(CclCommand, RefusesWhatCannotBe) {
+  EXPECT_THAT(refused({"ccl", "plan", "--algorithm", "ring_alreduce"}), HasSubstr("'ring_allreduce'"));
+  EXPECT_THAT(refused({"ccl", "plan", "--set", "ccl.defaults.n_slots=0"}),
+              HasSubstr("--set ccl.defaults.n_slots=0"));
+  EXPECT_THAT(refused({"ccl", "plan", "--group", "sip"}), HasSubstr("does not serve"));
+  EXPECT_THAT(refused({"ccl", "plan", "--group", "rack"}), HasSubstr("rack"));
+  EXPECT_THAT(refused({"ccl", "plan", "--ccl", "nowhere.yaml"}), HasSubstr("no such file"));
+  EXPECT_THAT(refused({"ccl"}), HasSubstr("needs a command"));
+  // Commands that have nothing to do with collectives do not take their keys.
+  EXPECT_THAT(refused({"topology", "show", "--set", "ccl.defaults.n_slots=2"}),
+              HasSubstr("no part of the machine"));
+  const Outcome full = kernbench_with({"ccl", "plan", "--set", "ccl.defaults.n_slots=60000"});
+  EXPECT_EQ(full.exit_code, 1);
+  EXPECT_THAT(full.err, HasSubstr("fewer or smaller queue slots"));
+}
+
+TEST_F(CclCommand, AlgorithmsAreListedAndDescribed) {
+  EXPECT_THAT(succeeds({"list", "algorithms"}),
+              AllOf(HasSubstr("ring_allreduce_rs"), HasSubstr("all_to_all")));
+  EXPECT_THAT(succeeds({"describe", "ring_allreduce_rs"}),
+              AllOf(HasSubstr("identical bits   yes"), HasSubstr("neighbours       ring_1d"),
+                    HasSubstr("2 · (ws − 1)")));
+  EXPECT_THAT(succeeds({"describe", "ring_allreduce"}), HasSubstr("identical bits   no"));
+  EXPECT_THAT(succeeds({"describe", "ring_allreduce_sram"}), HasSubstr("with rings in sram"));
+  EXPECT_THAT(succeeds({"describe", "pe0_per_cube"}), HasSubstr("a mapper"));
+  EXPECT_THAT(succeeds({"describe", "multi_pe_sip_local"}), HasSubstr("a validator"));
+  EXPECT_THAT(succeeds({"describe", "hierarchical_3level"}), HasSubstr("a neighbour topology"));
+  EXPECT_THAT(succeeds({"describe", "ccl.defaults"}), HasSubstr("n_slots: slots of each ring"));
+  EXPECT_THAT(succeeds({"describe", "ccl.algorithms"}), HasSubstr("world_size"));
+  EXPECT_THAT(refused({"describe", "ring_alreduce"}), HasSubstr("'ring_allreduce'"));
+}
+
+}  // namespace
+}  // namespace kernbench
