@@ -4,7 +4,7 @@
 set -euo pipefail
 
 build=(g++ cmake ninja-build make ccache libfmt-dev libcli11-dev nlohmann-json3-dev libyaml-cpp-dev)
-test=(libgtest-dev libgmock-dev librapidcheck-dev libopenblas-dev python3)
+test=(libgtest-dev libgmock-dev libopenblas-dev python3)
 bench=(libbenchmark-dev libopenblas-dev python3 python3-simpy3)
 lint=(clang-format clang-tidy-16 python3)
 
@@ -13,7 +13,7 @@ case "${1:-build}" in
   build) ;;
   test) packages+=("${test[@]}") ;;
   bench) packages+=("${bench[@]}") ;;
-  lint) packages+=("${test[@]}" "${lint[@]}") ;;
+  lint) packages+=("${test[@]}" "${bench[@]}" "${lint[@]}") ;;
   *) echo "usage: $0 build|test|bench|lint" >&2; exit 2 ;;
 esac
 
