@@ -224,17 +224,17 @@ TEST_F(CliTest, AnOptionBeforeItsCommandIsSentBehindIt) {
 
 TEST_F(CliTest, TextOfTheUserIsShownWithoutItsControlCharacters) {
   const std::string evil = "x\x1b[2J\ny";
-  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
-           {"topology", "check", evil},
-           {"describe", evil},
-           {"list", evil},
-           {evil},
-           {"--" + evil},
-           {"topology", "show", "--set", evil},
-           {"topology", "show", "--set", "system." + evil + "=1"},
-           {"topology", "draw", "small", "-o", "no/such/" + evil},
-           {"probe", "latency", evil, "host"},
-           {"probe", "latency", "host", "sip0.cube0.sram", "--op", evil}}) {
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"topology", "check", evil},
+                                             {"describe", evil},
+                                             {"list", evil},
+                                             {evil},
+                                             {"--" + evil},
+                                             {"topology", "show", "--set", evil},
+                                             {"topology", "show", "--set", "system." + evil + "=1"},
+                                             {"topology", "draw", "small", "-o", "no/such/" + evil},
+                                             {"probe", "latency", evil, "host"},
+                                             {"probe", "latency", "host", "sip0.cube0.sram", "--op", evil}}) {
     const std::string text = refused(words);
     EXPECT_THAT(text, ::testing::Not(HasSubstr("\x1b"))) << words.back();
     EXPECT_THAT(text, ::testing::Not(HasSubstr("\ny"))) << words.back();
@@ -265,8 +265,9 @@ TEST_F(CliTest, AReaderThatWentAwayIsNoError) {
 TEST_F(CliTest, ListShowsWhatThereIs) {
   EXPECT_THAT(succeeds({"list", "topologies"}), HasSubstr("realistic"));
   EXPECT_THAT(succeeds({"list", "components"}), HasSubstr("builtin.pe_gemm"));
-  EXPECT_EQ(succeeds({"list"}), succeeds({"list", "benches"}) + "\n" + succeeds({"list", "topologies"}) +
-                                    "\n" + succeeds({"list", "components"}));
+  EXPECT_EQ(succeeds({"list"}), succeeds({"list", "benches"}) + "\n" + succeeds({"list", "algorithms"}) +
+                                    "\n" + succeeds({"list", "topologies"}) + "\n" +
+                                    succeeds({"list", "components"}));
   EXPECT_THAT(refused({"list", "component"}), HasSubstr("'components'"));
 }
 
