@@ -13,7 +13,7 @@ build:
 	@cmake --build --preset release --target kernbench
 
 run: build
-	@build/release/kernbench run --bench matmul-composite --verify-data
+	@build/release/kernbench run --bench ccl-allreduce --verify-data
 
 test:
 	@scripts/setup.sh test

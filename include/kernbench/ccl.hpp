@@ -208,6 +208,8 @@ struct MemberRequest {
   std::optional<int> root_cube = {};  // not given: the one in the middle
 };
 Members members_of(const topology::Machine& machine, const Mapper& mapper, const MemberRequest& request = {});
+/// These PEs, for algorithms that look at their lanes alone.
+Members members_of_lanes(Group group, std::vector<std::vector<PeCoord>> lanes);
 /// The links of an algorithm between these. InputError if it does not serve them.
 Links links_of(const Registry& registry, const Algorithm& algorithm, std::string_view topology,
                const Members& members);

@@ -69,7 +69,7 @@ void configure(Torch& torch, const std::string& file_or_default,
                const std::vector<std::string>& overrides = {},
                ccl::Registry registry = ccl::builtin_registry());
 /// More overrides of the context's `ccl.yaml`, whichever that is.
-void configure(Torch& torch, const std::vector<std::string>& overrides);
+void configure_further(Torch& torch, const std::vector<std::string>& overrides);
 
 /// The all-reduce that `ccl.yaml` configures.
 struct ConfiguredAllReduce {
@@ -108,20 +108,25 @@ class Group {
 /// A collective that was called.
 class Work {
  public:
-  bool is_completed() const { return handle_.done(); }
+  bool is_completed() const { return last_.done(); }
   /// Returns when this rank's part is complete. Throws what made it fail.
   void wait() const;
   /// Of one that is completed: how long it took.
-  runtime::Trace trace() const { return handle_.trace(); }
+  runtime::Trace trace() const;
   /// The kernel that ran.
   const std::string& algorithm() const { return algorithm_; }
 
-  Work(std::shared_ptr<runtime::Engine> engine, runtime::Handle handle, std::string algorithm)
-      : engine_(std::move(engine)), handle_(std::move(handle)), algorithm_(std::move(algorithm)) {}
+  Work(std::shared_ptr<runtime::Engine> engine, runtime::Handle launch, std::string algorithm)
+      : engine_(std::move(engine)),
+        first_(launch),
+        last_(std::move(launch)),
+        algorithm_(std::move(algorithm)) {}
+  /// There is more to do, after that.
+  void then(runtime::Handle more) { last_ = std::move(more); }
 
  private:
   std::shared_ptr<runtime::Engine> engine_;
-  runtime::Handle handle_;
+  runtime::Handle first_, last_;
   std::string algorithm_;
 };
 

@@ -146,6 +146,15 @@ Members members_of(const Machine& machine, const Mapper& mapper, const MemberReq
                                     : members_by_pick(machine, mapper, request);
 }
 
+Members members_of_lanes(Group group, std::vector<std::vector<PeCoord>> lanes) {
+  Members members{.group = group, .sips = {}, .machine = {}, .lanes = std::move(lanes)};
+  for (const PeCoord pe : members.pes())
+    if (std::ranges::find(members.sips, pe.sip) == members.sips.end()) members.sips.push_back(pe.sip);
+  members.regular = false;
+  members.grid = nearest_grid(members.world_size());
+  return members;
+}
+
 Links links_of(const Registry& registry, const Algorithm& algorithm, std::string_view topology,
                const Members& members) {
   if (std::ranges::find(algorithm.serves, members.group) == algorithm.serves.end()) {

@@ -70,12 +70,15 @@ Plan make_plan(const Registry& registry, const Settings& settings, const topolog
                address::MemoryPools& pools, const PlanRequest& request) {
   Plan plan{
       .settings = settings, .algorithm = registry.algorithm(settings.algorithm), .members = {}, .wiring = {}};
-  plan.members =
-      members_of(machine, registry.mapper(settings.mapper),
-                 {.group = settings.world_size ? Group::pe : request.group,
-                  .sips = request.sips,
-                  .world_size = settings.world_size.value_or(static_cast<int>(machine.total_pes())),
-                  .root_cube = settings.root_cube});
+  if (!request.lanes.empty())
+    plan.members = members_of_lanes(request.group, request.lanes);
+  else
+    plan.members =
+        members_of(machine, registry.mapper(settings.mapper),
+                   {.group = settings.world_size ? Group::pe : request.group,
+                    .sips = request.sips,
+                    .world_size = settings.world_size.value_or(static_cast<int>(machine.total_pes())),
+                    .root_cube = settings.root_cube});
   plan.wiring =
       wiring_of(settings, links_of(registry, plan.algorithm, settings.topology, plan.members), pools);
   return plan;

@@ -34,6 +34,8 @@ struct Plan {
 struct PlanRequest {
   Group group = Group::sip;
   std::vector<int> sips = {};  // these only; empty: all
+  /// Not by a mapper but these; each lane is one PE of every member.
+  std::vector<std::vector<PeCoord>> lanes = {};
 };
 
 /// Allocates the rings from `pools`. InputError if the algorithm does not fit the members, AllocationError if there

@@ -14,6 +14,7 @@
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/usage_error.hpp"
+#include "kernbench/distributed.hpp"
 #include "kernbench/error.hpp"
 #include "kernbench/version.hpp"
 
@@ -93,6 +94,20 @@ void complain(std::string_view text) {
   (void)write_all(STDERR_FILENO, fmt::format("kernbench: {}\n", text));
 }
 
+/// Of ranks that failed, the gravest: our own defect, the simulated program, what was put in.
+int code_of(const dist::SpawnException& failure) {
+  int code = kBadInput;
+  for (const auto& [rank, cause] : failure.causes()) try {
+      std::rethrow_exception(cause);
+    } catch (const InputError&) {
+    } catch (const InternalError&) {
+      return kDefect;
+    } catch (...) {
+      code = kFailed;
+    }
+  return code;
+}
+
 /// The one place where errors become exit codes.
 int run_guarded(int argc, char** argv, Registry& registry) {
   try {
@@ -103,6 +118,8 @@ int run_guarded(int argc, char** argv, Registry& registry) {
     return complain(error.what()), kBadInput;
   } catch (const SimulationError& error) {
     return complain(error.what()), kFailed;
+  } catch (const dist::SpawnException& error) {
+    return complain(error.what()), code_of(error);
   } catch (const runtime::Interrupted& error) {
     return complain(error.what()), kInterrupted;
   } catch (const Error& error) {

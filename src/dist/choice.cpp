@@ -24,7 +24,15 @@ std::vector<Holder> workers(const Layout& layout, ccl::Group group) {
   return chosen;
 }
 
+int members(const State& state, const GroupKey& group) {
+  const int ranks = static_cast<int>(group.ranks.size());
+  return group.kind == ccl::Group::cube ? ranks * state.engine().machine().cubes() : ranks;
+}
+
 ccl::PlanRequest plan_request(const State& state, const GroupKey& group) {
+  if (group.pair && group.kind == ccl::Group::pe)
+    return {.group = group.kind,
+            .lanes = {{state.engine().pe_of(group.ranks[0]), state.engine().pe_of(group.ranks[1])}}};
   const bool all =
       group.kind == ccl::Group::pe ||
       (static_cast<int>(group.ranks.size()) == state.world_size() && std::ranges::is_sorted(group.ranks));
@@ -61,15 +69,17 @@ std::vector<ccl::HeldShard> held_by_all(runtime::Engine& engine, const Tensor& t
 
 std::string problem_of(State& state, const Invocation& call, const GroupKey& group,
                        const ccl::Settings& settings) {
-  const auto members = ccl::members_of(state.engine().machine(), state.registry().mapper(settings.mapper),
-                                       {.group = group.kind,
-                                        .sips = plan_request(state, group).sips,
-                                        .world_size = state.world_size(),
-                                        .root_cube = settings.root_cube});
+  const auto request = plan_request(state, group);
+  const auto who = !request.lanes.empty()
+                       ? ccl::members_of_lanes(group.kind, request.lanes)
+                       : ccl::members_of(state.engine().machine(), state.registry().mapper(settings.mapper),
+                                         {.group = group.kind,
+                                          .sips = request.sips,
+                                          .world_size = state.world_size(),
+                                          .root_cube = settings.root_cube});
   const ccl::Validator& validator = state.registry().validator(settings.validator);
   for (const Tensor& tensor : call.tensors)
-    if (auto problem = validator.problem(held_by_all(state.engine(), tensor, group), members);
-        !problem.empty())
+    if (auto problem = validator.problem(held_by_all(state.engine(), tensor, group), who); !problem.empty())
       return problem;
   return {};
 }
@@ -84,7 +94,7 @@ ccl::Settings choose(State& state, const Invocation& call, const GroupKey& group
     if (algorithm.collective != call.collective) continue;
     if (std::ranges::find(algorithm.serves, group.kind) == algorithm.serves.end()) continue;
     settings.world_size.reset();
-    if (group.kind == ccl::Group::pe) settings.world_size = state.world_size();
+    if (group.kind == ccl::Group::pe && !group.pair) settings.world_size = state.world_size();
     const std::string problem = problem_of(state, call, group, settings);
     if (problem.empty()) return settings;
     problems.push_back(fmt::format("\n    {} ({}): {}", name, settings.validator, problem));
@@ -98,12 +108,12 @@ ccl::Settings choose(State& state, const Invocation& call, const GroupKey& group
 }
 
 std::vector<PeCoord> targets(State& state, const Invocation& call, const GroupKey& group,
-                             const ccl::Members& members) {
+                             const ccl::Members& all) {
   if (group.kind == ccl::Group::pe) return {state.engine().pe_of(state.rank())};
   std::vector<Holder> holders;
   if (!call.tensors.empty()) holders = workers(call.tensors.front().state()->layout(), group.kind);
   std::vector<PeCoord> chosen;
-  for (const PeCoord pe : members.pes()) {
+  for (const PeCoord pe : all.pes()) {
     const auto is_it = [&](const Holder& h) { return h.cube == pe.cube && h.pe == pe.pe; };
     const bool works = call.tensors.empty() || std::ranges::any_of(holders, is_it);
     if (pe.sip == state.rank() && works) chosen.push_back(pe);

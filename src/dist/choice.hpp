@@ -6,15 +6,22 @@
 namespace kernbench::dist {
 
 struct Invocation {
-  std::string name;  // as the caller knows it: `all_reduce`
+  std::string name;  // as the caller knows it: `all_reduce`, `send to rank 1`
   ccl::Collective collective = ccl::Collective::all_reduce;
   std::vector<Tensor> tensors;  // what goes in; then what comes out, if that is another one
   std::optional<ReduceOp> op = {};
   std::optional<int> root = {};  // a member
+
+  bool has_parts() const {  // one tensor has a part for every member
+    return collective == ccl::Collective::all_gather || collective == ccl::Collective::reduce_scatter ||
+           collective == ccl::Collective::all_to_all;
+  }
 };
 
 /// The PEs of a member that work on a tensor: of those that hold copies of a block the first one.
 std::vector<runtime::Holder> workers(const runtime::Layout& layout, ccl::Group group);
+/// How many members a group has.
+int members(const State& state, const GroupKey& group);
 
 /// Who takes part in plans of this group.
 ccl::PlanRequest plan_request(const State& state, const GroupKey& group);
@@ -25,6 +32,6 @@ ccl::Settings choose(State& state, const Invocation& call, const GroupKey& group
 
 /// The PEs of the calling rank that run the kernel.
 std::vector<PeCoord> targets(State& state, const Invocation& call, const GroupKey& group,
-                             const ccl::Members& members);
+                             const ccl::Members& all);
 
 }  // namespace kernbench::dist

@@ -2,37 +2,55 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text.hpp"
+#include "dist/copies.hpp"
+#include "dist/parts.hpp"
 
 namespace kernbench::dist {
 namespace {
 
+using ccl::Collective;
 using runtime::TensorState;
 
-void check_group(const State& state, const Invocation& call) {
-  if (state.is_initialized()) return;
-  throw InputError({"dist.not-initialized", call.name, "there is no process group",
-                    "call init_process_group before spawn, or in every rank"});
+// ── what it is called with ──
+
+void check_device(State& state, const Invocation& call) {
+  const int rank = state.rank(), device = state.engine().host().device;
+  if (!state.is_initialized())
+    throw InputError({"dist.not-initialized", call.name, "there is no process group",
+                      "call init_process_group before spawn, or in every rank"});
+  if (device != rank)
+    throw InputError({"dist.device", call.name,
+                      fmt::format("the current device of rank {} is {}", rank, device),
+                      "call torch.ahbm.set_device(rank) first"});
 }
 
 void check_tensors(State& state, const Invocation& call) {
-  const int rank = state.rank();
-  runtime::Engine& engine = state.engine();
-  if (engine.host().device != rank)
-    throw InputError({"dist.device", call.name,
-                      fmt::format("the current device of rank {} is {}", rank, engine.host().device),
-                      "call torch.ahbm.set_device(rank) first"});
   for (const Tensor& tensor : call.tensors) {
-    if (!tensor.state()->belongs_to(engine))
+    if (!tensor)
+      throw InputError(
+          {"tensor.none", call.name, "this Tensor is none", "assign it one that a Torch has made"});
+    if (!tensor.state()->belongs_to(state.engine()))
       throw InputError(
           {"dist.tensor", call.name, fmt::format("tensor '{}' is of another context", tensor.name()), ""});
-    if (const int device = tensor.state()->stream().number(); device != rank)
-      throw InputError(
-          {"dist.tensor", call.name,
-           fmt::format("tensor '{}' lies on device {}, but this is rank {}", tensor.name(), device, rank),
-           "a rank works on tensors of its own device"});
+    if (const int device = tensor.state()->stream().number(); device != state.rank())
+      throw InputError({"dist.tensor", call.name,
+                        fmt::format("tensor '{}' lies on device {}, but this is rank {}", tensor.name(),
+                                    device, state.rank()),
+                        "a rank works on tensors of its own device"});
   }
 }
+
+void check_root(const State& state, const Invocation& call, const GroupKey& group) {
+  const int n = members(state, group);
+  if (call.root && (*call.root < 0 || *call.root >= n))
+    throw InputError({"dist.rank", call.name, fmt::format("member {} of {}", *call.root, to_string(group)),
+                      fmt::format("its members are 0 to {}", n - 1)});
+}
+
+// ── what all must agree on ──
 
 std::string layout_text(const Tensor& tensor) {
   const DPPolicy& dp = tensor.dp();
@@ -40,24 +58,30 @@ std::string layout_text(const Tensor& tensor) {
                      tensor.shards().size());
 }
 
-/// Where ranks are PEs, tensors lie on different PEs by design.
-JoinedCall joined_call(const Invocation& call, const std::string& algorithm, bool whole) {
+std::string words_of(const Invocation& call) {
   std::vector<std::string> words;
   if (call.op) words.emplace_back(to_string(*call.op));
   if (call.root) words.push_back(fmt::format("root {}", *call.root));
-  JoinedCall joined{call.name + (words.empty() ? "" : fmt::format("({})", join(words))), {}};
-  joined.terms = joined.text + " " + algorithm;
+  return words.empty() ? "" : fmt::format("({})", join(words));
+}
+
+/// Where ranks are PEs, tensors lie on different PEs by design.
+JoinedCall joined_call(const Invocation& call, const GroupKey& group, const std::string& algorithm) {
+  const std::string words = words_of(call);
+  JoinedCall joined{call.name + words, fmt::format("{}{} {}", to_string(call.collective), words, algorithm)};
   for (const Tensor& t : call.tensors) {
     const auto what = fmt::format("{}{}", to_string(t.dtype()), to_string(t.shape()));
     joined.terms += " " + what;
     joined.text += fmt::format("{} '{}' {}", &t == &call.tensors.front() ? " of" : " and", t.name(), what);
-    if (whole) continue;
+    if (group.kind == ccl::Group::pe) continue;
     joined.text += fmt::format(" ({})", layout_text(t));
     for (const ShardSpec& s : t.shards())
       joined.terms += fmt::format(" {}.{}+{}:{}", s.cube, s.pe, s.offset_bytes.count(), s.nbytes.count());
   }
   return joined;
 }
+
+// ── the launches ──
 
 std::shared_ptr<runtime::Request> launch(State& state, const Invocation& call, const GroupKey& group,
                                          const Wired& wired, std::size_t number) {
@@ -80,18 +104,38 @@ std::shared_ptr<runtime::Request> launch(State& state, const Invocation& call, c
   });
 }
 
+/// Whether the kernel has written to this rank's (last) tensor.
+bool is_written(const State& state, const Invocation& call, const GroupKey& group) {
+  if (call.tensors.empty()) return false;
+  if (call.collective == Collective::send_recv) return state.rank() == group.ranks[1];
+  if (call.collective != Collective::reduce) return true;
+  const int each = members(state, group) / static_cast<int>(group.ranks.size());
+  return group.ranks[static_cast<std::size_t>(*call.root / each)] == state.rank();
+}
+
 }  // namespace
 
-Work invoke(State& state, const Invocation& call, const Group& asked, bool async_op) {
-  check_group(state, call);
+GroupKey pair_of(const State& state, int src, int dst) {
+  for (const int rank : {src, dst})
+    if (rank < 0 || rank >= state.world_size() || src == dst)
+      throw InputError({"dist.rank", "send and recv", fmt::format("from rank {} to rank {}", src, dst),
+                        fmt::format("two ranks of 0 to {}", state.world_size() - 1)});
+  return {state.engine().devices_are_pes() ? ccl::Group::pe : ccl::Group::sip, {src, dst}, true};
+}
+
+Work invoke(State& state, const Invocation& call, const GroupKey& group, bool async_op) {
+  check_device(state, call);
   check_tensors(state, call);
-  const GroupKey group = state.resolve(asked);
+  check_root(state, call, group);
+  check_parts(state, call, group);
   const ccl::Settings settings = choose(state, call, group);
-  const std::size_t number =
-      state.join(group, joined_call(call, settings.name, group.kind == ccl::Group::pe));
+  const std::size_t number = state.join(group, joined_call(call, group, settings.name));
   const Wired& wired = state.wirings().ready(settings, plan_request(state, group));
-  auto request = launch(state, call, group, wired, number);
-  Work work(state.engine().shared_from_this(), runtime::Handle(std::move(request)), settings.name);
+  Work work(state.engine().shared_from_this(), runtime::Handle(launch(state, call, group, wired, number)),
+            settings.name);
+  if (is_written(state, call, group) && call.tensors.back().state()->layout().is_replicated())
+    if (auto copy = copy_inside(state, call.tensors.back(), group))
+      work.then(runtime::Handle(std::move(copy)));
   if (!async_op) work.wait();
   return work;
 }

@@ -1,10 +1,14 @@
 // The calls of `kernbench/distributed.hpp`.
 #include "kernbench/distributed.hpp"
 
+#include <fmt/format.h>
+
 #include "dist/collective.hpp"
 
 namespace kernbench::dist {
 namespace {
+
+using ccl::Collective;
 
 State& state_of(const Tensor& tensor) {
   if (!tensor)
@@ -21,7 +25,18 @@ Group Group::of(std::vector<int> ranks) {
   return group;
 }
 
-void Work::wait() const { engine_->wait(*handle_.request()); }
+void Work::wait() const { engine_->wait(*last_.request()); }
+
+runtime::Trace Work::trace() const {
+  runtime::Trace trace = first_.trace();
+  if (last_.request() == first_.request()) return trace;
+  const runtime::Trace more = last_.trace();
+  trace.total = more.submitted + more.queued + more.total - trace.submitted - trace.queued;
+  trace.pe_exec += more.pe_exec;
+  trace.network = trace.total - trace.pe_exec;
+  trace.late_starts += more.late_starts;
+  return trace;
+}
 
 int get_world_size(const Torch& torch) { return State::of(torch.engine()).world_size(); }
 
@@ -30,7 +45,7 @@ void configure(Torch& torch, const std::string& file_or_default, const std::vect
   State::of(torch.engine()).configure(file_or_default, overrides, std::move(registry));
 }
 
-void configure(Torch& torch, const std::vector<std::string>& overrides) {
+void configure_further(Torch& torch, const std::vector<std::string>& overrides) {
   State::of(torch.engine()).configure_further(overrides);
 }
 
@@ -49,7 +64,55 @@ void init_process_group(Torch& torch, std::string_view backend) {
 bool is_initialized(const Torch& torch) { return State::of(torch.engine()).is_initialized(); }
 
 Work all_reduce(const Tensor& tensor, ReduceOp op, const Group& group, bool async_op) {
-  return invoke(state_of(tensor), {"all_reduce", ccl::Collective::all_reduce, {tensor}, op}, group, async_op);
+  State& state = state_of(tensor);
+  return invoke(state, {"all_reduce", Collective::all_reduce, {tensor}, op}, state.resolve(group), async_op);
+}
+
+Work broadcast(const Tensor& tensor, int src, const Group& group, bool async_op) {
+  State& state = state_of(tensor);
+  return invoke(state, {"broadcast", Collective::broadcast, {tensor}, {}, src}, state.resolve(group),
+                async_op);
+}
+
+Work reduce(const Tensor& tensor, int dst, ReduceOp op, const Group& group, bool async_op) {
+  State& state = state_of(tensor);
+  return invoke(state, {"reduce", Collective::reduce, {tensor}, op, dst}, state.resolve(group), async_op);
+}
+
+Work all_gather_into_tensor(const Tensor& output, const Tensor& input, const Group& group, bool async_op) {
+  State& state = state_of(output);
+  return invoke(state, {"all_gather_into_tensor", Collective::all_gather, {input, output}},
+                state.resolve(group), async_op);
+}
+
+Work reduce_scatter_tensor(const Tensor& output, const Tensor& input, ReduceOp op, const Group& group,
+                           bool async_op) {
+  State& state = state_of(output);
+  return invoke(state, {"reduce_scatter_tensor", Collective::reduce_scatter, {input, output}, op},
+                state.resolve(group), async_op);
+}
+
+Work all_to_all_single(const Tensor& output, const Tensor& input, const Group& group, bool async_op) {
+  State& state = state_of(output);
+  return invoke(state, {"all_to_all_single", Collective::all_to_all, {input, output}}, state.resolve(group),
+                async_op);
+}
+
+Work send(const Tensor& tensor, int dst, bool async_op) {
+  State& state = state_of(tensor);
+  return invoke(state, {fmt::format("send to rank {}", dst), Collective::send_recv, {tensor}},
+                pair_of(state, state.rank(), dst), async_op);
+}
+
+Work recv(const Tensor& tensor, int src, bool async_op) {
+  State& state = state_of(tensor);
+  return invoke(state, {fmt::format("recv from rank {}", src), Collective::send_recv, {tensor}},
+                pair_of(state, src, state.rank()), async_op);
+}
+
+Work barrier(Torch& torch, const Group& group, bool async_op) {
+  State& state = State::of(torch.engine());
+  return invoke(state, {"barrier", Collective::barrier, {}}, state.resolve(group), async_op);
 }
 
 }  // namespace kernbench::dist

@@ -19,19 +19,30 @@ std::size_t Gatherings::join(int rank, JoinedCall call, const std::function<bool
                              const Excuse& excuse) {
   const std::size_t me = member(rank), number = joined_[me] - complete_;
   if (number == open_.size()) open_.emplace_back(ranks_.size());
-  Gathering& gathering = open_[number];
-  const auto other = std::ranges::find_if(gathering, [](const auto& j) { return j.has_value(); });
-  const bool fits = other == gathering.end() || (*other)->terms == call.terms;
-  gathering[me] = std::move(call);
+  open_[number][me] = std::move(call);
+  try {
+    check(number, me, has_ended, excuse);
+  } catch (...) {  // it has not joined then
+    open_[number][me].reset();
+    if (std::ranges::none_of(open_[number], &std::optional<JoinedCall>::has_value)) open_.pop_back();
+    throw;
+  }
   ++joined_[me];
-  if (!fits) fail(number, "its members have called what does not fit together", excuse);
-  for (std::size_t m = 0; m < ranks_.size(); ++m)
-    if (!gathering[m] && has_ended(ranks_[m])) fail(number, "a member has ended and will not join", excuse);
-  while (!open_.empty() && std::ranges::all_of(open_.front(), [](const auto& j) { return j.has_value(); })) {
+  while (!open_.empty() && std::ranges::all_of(open_.front(), &std::optional<JoinedCall>::has_value)) {
     open_.pop_front();
     ++complete_;
   }
   return joined_[me] - 1;
+}
+
+void Gatherings::check(std::size_t number, std::size_t me, const std::function<bool(int)>& has_ended,
+                       const Excuse& excuse) const {
+  const Gathering& gathering = open_[number];
+  for (const auto& other : gathering)
+    if (other && other->terms != gathering[me]->terms)
+      fail(number, "its members have called what does not fit together", excuse);
+  for (std::size_t m = 0; m < ranks_.size(); ++m)
+    if (!gathering[m] && has_ended(ranks_[m])) fail(number, "a member has ended and will not join", excuse);
 }
 
 bool Gatherings::is_awaited(int rank) const {

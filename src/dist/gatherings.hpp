@@ -47,6 +47,8 @@ class Gatherings {
   using Gathering = std::vector<std::optional<JoinedCall>>;  // by member
 
   std::size_t member(int rank) const;
+  void check(std::size_t number, std::size_t me, const std::function<bool(int)>& has_ended,
+             const Excuse& excuse) const;
   [[noreturn]] void fail(std::size_t number, const char* what, const Excuse& excuse) const;
 
   std::string group_;

@@ -21,6 +21,7 @@ std::vector<int> first(int n) {
 
 std::string to_string(const GroupKey& group) {
   if (group.kind == ccl::Group::cube) return "the cubes";
+  if (group.pair) return fmt::format("messages from rank {} to rank {}", group.ranks[0], group.ranks[1]);
   std::vector<std::string> ranks;
   for (const int r : group.ranks) ranks.push_back(std::to_string(r));
   return ranks.size() > 8 ? fmt::format("{} ranks", ranks.size()) : fmt::format("ranks {}", join(ranks));

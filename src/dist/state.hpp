@@ -19,6 +19,7 @@ namespace kernbench::dist {
 struct GroupKey {
   ccl::Group kind = ccl::Group::sip;
   std::vector<int> ranks;  // that call its collectives
+  bool pair = false;       // what one rank sends to another
   auto operator<=>(const GroupKey&) const = default;
 };
 /// `the SIPs`, `ranks 0, 2`.
@@ -30,7 +31,7 @@ class State final : public runtime::Engine::Extension {
   static State& of(runtime::Engine& engine);
   explicit State(runtime::Engine& engine);
 
-  runtime::Engine& engine() { return engine_; }
+  runtime::Engine& engine() const { return engine_; }
   const ccl::Registry& registry() const { return *registry_; }
   const ccl::Config& config() const { return *config_; }
   void configure(const std::string& file_or_default, const std::vector<std::string>& overrides,

@@ -3,7 +3,7 @@
 namespace kernbench::dist {
 
 const Wired& Wirings::ready(const ccl::Settings& settings, const ccl::PlanRequest& request) {
-  const Key key{settings.name, request.group, request.sips};
+  const Key key{settings.name, request.group, request.sips, request.lanes};
   auto found = entries_.find(key);
   if (found == entries_.end()) {
     Entry entry;

@@ -34,6 +34,7 @@ class Wirings {
     std::string name;
     ccl::Group group;
     std::vector<int> sips;
+    std::vector<std::vector<PeCoord>> lanes;
     auto operator<=>(const Key&) const = default;
   };
   struct Entry {

@@ -1,7 +1,7 @@
 // Machines and helpers for tests of ranks and collectives.
 #pragma once
 
-#include <random>
+#include <fmt/format.h>
 
 #include "kernbench/distributed.hpp"
 #include "runtime/host_world.hpp"
@@ -42,6 +42,43 @@ inline std::map<int, std::string> failures(const std::function<void()>& call) {
       }
   }
   return texts;
+}
+
+/// i32 elements that depend on rank and place.
+inline NdArray numbers(const Shape& shape, int rank) {
+  NdArray array(i32, shape);
+  std::int32_t i = 0;
+  for (auto& x : array.view<std::int32_t>()) x = (i++ * 7 + rank * 13) % 101 - 50;
+  return array;
+}
+
+/// The elements of `numbers` added up over ranks.
+inline NdArray sum_of(const Shape& shape, const std::vector<int>& ranks) {
+  NdArray sum(i32, shape);
+  for (const int rank : ranks) {
+    const NdArray one = numbers(shape, rank);
+    for (std::size_t i = 0; i < sum.view<std::int32_t>().size(); ++i)
+      sum.view<std::int32_t>()[i] += one.view<std::int32_t>()[i];
+  }
+  return sum;
+}
+
+/// Runs `fn` on every rank, each with its device set, in an initialized process group.
+inline void on_all_ranks(Torch& torch, const std::function<void(int rank)>& fn) {
+  if (!is_initialized(torch)) init_process_group(torch);
+  spawn(
+      torch,
+      [&](int rank) {
+        torch.ahbm.set_device(rank);
+        fn(rank);
+      },
+      get_world_size(torch));
+}
+
+/// Ranks are the first `n` PEs.
+inline void use_pes(Torch& torch, int n, const std::string& algorithm = "ring_allreduce") {
+  configure_further(
+      torch, {"defaults.algorithm=" + algorithm, fmt::format("algorithms.{}.world_size={}", algorithm, n)});
 }
 
 }  // namespace kernbench::dist

@@ -110,14 +110,14 @@ std::string columns(const Problem& problem, DType dtype, double us, const std::s
 void configure(Torch& torch, const Options& options) {
   std::vector<std::string> overrides;
   if (options.has("algorithm")) overrides.push_back("defaults.algorithm=" + options.text("algorithm"));
-  if (!overrides.empty()) dist::configure(torch, overrides);
+  if (!overrides.empty()) dist::configure_further(torch, overrides);
   const std::string entry = "algorithms." + dist::configured_all_reduce(torch).name;
   overrides.clear();
   if (options.has("world_size"))
     overrides.push_back(fmt::format("{}.world_size={}", entry, options.integer("world_size")));
   if (options.has("buffer_kind"))
     overrides.push_back(fmt::format("{}.buffer_kind={}", entry, options.text("buffer_kind")));
-  if (!overrides.empty()) dist::configure(torch, overrides);
+  if (!overrides.empty()) dist::configure_further(torch, overrides);
 }
 
 bool serves(const dist::ConfiguredAllReduce& algorithm, ccl::Group group) {
