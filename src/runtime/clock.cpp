@@ -45,7 +45,8 @@ void Clock::run_dry() {
 
 void Clock::run(std::span<Request* const> requests) {
   const sim::Outcome outcome = run_with_progress();
-  if (outcome == sim::Outcome::interrupted)
+  interrupted_ = outcome == sim::Outcome::interrupted;
+  if (interrupted_)
     throw Interrupted(
         {"runtime.interrupted", "", fmt::format("the run was stopped at {}", to_string(now())), ""});
   if (!std::ranges::any_of(requests, &Request::done)) fail_deadlock(*requests.front());

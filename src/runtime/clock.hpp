@@ -26,6 +26,8 @@ class Clock {
   Time now() const { return host_.now(); }
   /// The machine could not be brought to rest after a failure: nothing more can be simulated.
   bool failed() const { return failure_ != nullptr; }
+  /// The last run was stopped from outside.
+  bool interrupted() const { return interrupted_; }
   /// To the first instant at which one of them is complete; all that happens at that instant has happened then. Throws
   /// what the simulated program throws, IpcqDeadlock if programs wait for each other, SimulationError
   /// `runtime.deadlock` if nothing else is left that could complete them,
@@ -44,6 +46,7 @@ class Clock {
   sim::Partition& host_;
   const TorchOptions& options_;
   std::exception_ptr failure_;
+  bool interrupted_ = false;
 };
 
 }  // namespace kernbench::runtime

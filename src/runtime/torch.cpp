@@ -27,7 +27,8 @@ Torch::Torch(const topology::Machine& machine, TorchOptions options)
 }
 
 Torch::~Torch() noexcept(false) {
-  const bool over = engine_->finished() || engine_->clock().failed();
+  const Clock& clock = engine_->clock();
+  const bool over = engine_->finished() || clock.failed() || clock.interrupted();
   if (!over && std::uncaught_exceptions() == exceptions_at_start_) engine_->finish();
 }
 

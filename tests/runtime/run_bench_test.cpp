@@ -93,6 +93,13 @@ TEST(RunBench, ARunCanBeStoppedBetweenTwoEvents) {
                       .hash());
 }
 
+TEST(RunBench, AContextThatWasStoppedIsLeftAsItIs) {
+  std::atomic<bool> stop = true;
+  Torch torch(small(), {.interrupt = &stop});
+  Tensor x = torch.zeros({64}, i32);
+  EXPECT_THROW(x.numpy(), Interrupted);
+}  // and nothing is thrown again
+
 TEST(RunBench, ProgressIsReportedAndChangesNothing) {
   int reports = 0;
   Time last;
