@@ -146,6 +146,16 @@ def compare_fabric(binary, repetitions):
     return all_equal
 
 
+def compare_host_write(binary):
+    """A tensor written by the host; False if the two ways of moving messages differ in any time."""
+    cases, _ = native_rates(binary, "^host_write/", 1)
+    packets, runs = cases["host_write/packets"], cases["host_write/runs"]
+    equal = packets[1] == runs[1]
+    print(f"\nfabric: the host writes 128 x 2.36 MB to the slices of a SIP: {1e9 / packets[0]:.1f} ns per packet-hop packet by packet, "
+          f"{1e9 / runs[0]:.3f} ns in one piece, x {runs[0] / packets[0]:.0f}; times {'equal' if equal else 'DIFFER'}", flush=True)
+    return equal
+
+
 def show_fabric_scale(binary, repetitions):
     cases, _ = native_rates(binary, "^(packets|runs)_at/", repetitions)
     print("\nfabric: wall time per packet-hop, all PEs reading from their own slices (16 SIPs: at most 1.5 x 1 SIP)")
@@ -180,6 +190,7 @@ def main():
         show_record_size(binary)
     if args.only in (None, "fabric"):
         all_equal &= compare_fabric(binary, args.repetitions)
+        all_equal &= compare_host_write(binary)
         show_fabric_scale(binary, args.repetitions)
     if args.only in (None, "scale"):
         print("\nscale: what a machine costs to build", flush=True)

@@ -160,7 +160,7 @@ void Dispatcher::feed(Train& train) {
       partition_.now() + (run.waited ? run.length : train.route().length(before, p, train.message->bytes));
   const std::uint64_t serial = train.serial;
   train.fed == run.end ? remove(train) : go_on(train);
-  const Time wait = fabric_.serve_in_order(packet, (&before)[1]);
+  const Time wait = fabric_.serve_in_order(packet, (&before)[1], partition_.now());
   if (train.serial != serial) return;  // it is no more
   train.calm = wait == std::exchange(train.last_wait, wait) ? train.calm + 1 : 0;
   if (train.calm >= train.patience) try_whole(train);
@@ -227,10 +227,13 @@ void Dispatcher::displace(Passage& passage, std::int64_t from) {
 void Dispatcher::shorten(Train& train, std::int64_t end, const Hop& hop) {
   if (!train.feeds) cut_beyond(train, end);
   train.run.end = end;
-  if (holds_ > 0)
-    for (const Passage& passage : train.passages)
-      if (passage.hop >= &hop) release_dependents(passage, end);
-  const bool is_over = train.feeds ? train.fed == end : train.empty() || train.through() <= partition_.now();
+  const std::uint64_t serial = train.serial;
+  for (std::size_t i = 0; holds_ > 0 && i < train.passages.size(); ++i) {
+    if (train.passages[i].hop >= &hop) release_dependents(train.passages[i], end);
+    if (train.serial != serial) return;  // one of them had it wait for itself further on
+  }
+  const bool is_over =
+      train.feeds ? train.fed == train.run.end : train.empty() || train.through() <= partition_.now();
   if (train.scheduled() && (is_over || !train.feeds)) partition_.cancel(train);
   if (is_over) return remove(train);
   if (!train.feeds) partition_.schedule_at(train, train.through());
@@ -260,9 +263,18 @@ void Dispatcher::cut_beyond(Train& train, std::int64_t end) {
 }
 
 void Dispatcher::recall(Message& message, std::int64_t from) {
-  for (Train* train = message.trains_[0]; train;) {
-    Train& it = *std::exchange(train, train->next);
-    if (it.run.end > from) shorten(it, std::max(from, it.run.first), *it.begin);
+  cut(message.trains_[0], from, message.packets_);
+}
+
+/// Packets from … end − 1 do not come to this partition as trains.
+void Dispatcher::cut(Train*& trains, std::int64_t from, std::int64_t end) {
+  for (Train* train = trains; train;) {
+    if (train->run.first < end && train->run.end > from) {
+      shorten(*train, std::max(from, train->run.first), *train->begin);
+      train = trains;  // others may have changed, too
+    } else {
+      train = train->next;
+    }
   }
 }
 
@@ -326,15 +338,10 @@ void Notice::fire(sim::Event& e) {
 void Dispatcher::receive(Notice& notice) {
   Message& message = *notice.message;
   const Hop& from = notice.hop[1];
-  if (!notice.cut) {
+  if (notice.cut)
+    cut(message.trains_[static_cast<std::size_t>(from.leg)], notice.run.first, notice.run.end);
+  else
     dispatch(message, from, notice.run);
-  } else {
-    for (Train* train = message.trains_[static_cast<std::size_t>(from.leg)]; train;) {
-      Train& it = *std::exchange(train, train->next);
-      if (it.run.first < notice.run.end && it.run.end > notice.run.first)
-        shorten(it, std::max(notice.run.first, it.run.first), from);
-    }
-  }
   fabric_.domain(notice.home).dispatcher_.notices_.hand_back(notice);
 }
 

@@ -74,6 +74,7 @@ class Dispatcher {
   void displace(Passage& passage, std::int64_t from);
   void release_dependents(const Passage& passage, std::int64_t lost);
   void shorten(Train& train, std::int64_t end, const Hop& hop);
+  void cut(Train*& trains, std::int64_t from, std::int64_t end);
   void cut_beyond(Train& train, std::int64_t end);
   void settle(Train& train, std::int64_t end);
   void remove(Train& train);

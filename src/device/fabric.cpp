@@ -176,13 +176,12 @@ void Fabric::arrive(Packet& packet) {
   if (packet.crossing) [[unlikely]]
     return cross(packet);
   if (packet.hop->last) return arrive_at_destination(packet);
-  serve_in_order(packet, packet.hop[1]);
+  serve_in_order(packet, packet.hop[1], packet.time());
 }
 
 /// Links serve heads as they arrive. How long this one has to wait.
-Time Fabric::serve_in_order(Packet& packet, const Hop& hop) {
+Time Fabric::serve_in_order(Packet& packet, const Hop& hop, Time now) {
   LinkState& l = *hop.state;
-  const Time now = l.domain->partition_.now();
   if (l.instant == now) return serve_among(packet, hop);
   l.instant = now;
   l.last = &packet;
@@ -250,7 +249,7 @@ Time Fabric::serve(Packet& packet, const Hop& hop, Time head_arrival) {
   packet.tail_before_link = tail_arrival;
   l.free_at = end;
   l.deepest_wait = std::max(l.deepest_wait, start - head_arrival);
-  l.bytes += packet.bytes();
+  l.bytes += packet.full ? packet_ : packet.bytes();
   ++l.domain->counters_.packet_hops;
   if (watcher_) [[unlikely]]
     watcher_->on_link(*packet.message, packet.index, hop, start, end);

@@ -120,7 +120,7 @@ class Fabric {
   void take_back_start(Packet& packet);
   void arrive(Packet& packet);
   Time serve(Packet& packet, const Hop& hop, Time head_arrival);
-  Time serve_in_order(Packet& packet, const Hop& hop);
+  Time serve_in_order(Packet& packet, const Hop& hop, Time now);
   Time serve_among(Packet& packet, const Hop& hop);
   Packet* take_back_behind(LinkState& link, std::uint64_t key);
   void serve_again(Packet* first);

@@ -279,6 +279,29 @@ TEST(Hbm, AnAccessMayBeUsedAgainForAnythingElse) {
   EXPECT_EQ(time(m.device.hbm({0, 0, 7}), dma(7), dma(7), Direction::read), 2_ps + 9_ns + 2_ps);
 }
 
+TEST(Hbm, ASeriesOfBurstsIsServedAsOneByOne) {
+  std::mt19937 random(5);
+  const auto pick = [&](int low, int high) { return std::uniform_int_distribution(low, high)(random); };
+  for (const char* model : {"plain", "rows"}) {
+    const auto machine = testing::load({std::string("cube.hbm.model=") + model, "cube.hbm.access_ns=3"});
+    for (int trial = 0; trial < 200; ++trial) {
+      const auto at_once = make_dram(machine);
+      const auto one_by_one = make_dram(machine);
+      Time now;
+      for (int i = 0; i < 6; ++i) {  // each begins with what the others left
+        const std::int64_t first = pick(0, 100);
+        const std::int64_t count = pick(1, 60);
+        const Time period = Time::from_ps(pick(1, 3000));
+        Time through;
+        for (std::int64_t b = 0; b < count; ++b)
+          through = std::max(through, one_by_one->serve(first + b, Direction::write, now + period * b));
+        ASSERT_EQ(at_once->serve_series(first, count, Direction::write, now, period), through);
+        now += Time::from_ps(pick(0, 200'000));
+      }
+    }
+  }
+}
+
 TEST(Hbm, ReadsAndWritesShareTheChannels) {
   Machine m;
   m.write({0, 0, 0}, m.device.hbm({0, 0, 0}), 0, 64 * kKiB);
