@@ -41,10 +41,19 @@ ccl::PlanRequest plan_request(const State& state, const GroupKey& group) {
 
 namespace {
 
+/// The configured algorithm, which must be an all-reduce: another one is not silently put in its place.
+std::string configured_all_reduce(State& state) {
+  const std::string name = state.config().algorithm();
+  const ccl::Settings settings = state.config().settings(name);
+  if (state.registry().algorithm(settings.algorithm).collective == Collective::all_reduce) return name;
+  throw InputError({"dist.algorithm", "", fmt::format("the algorithm {} is no all-reduce", quote(name)),
+                    "all-reduces have it in their name; `kernbench list algorithms` shows them"});
+}
+
 /// In order of preference.
-std::vector<std::string> candidates(const State& state, Collective collective, ccl::Group group) {
+std::vector<std::string> candidates(State& state, Collective collective, ccl::Group group) {
   if (collective != Collective::all_reduce) return {std::string(to_string(collective))};
-  std::vector<std::string> names = {state.config().algorithm()};
+  std::vector<std::string> names = {configured_all_reduce(state)};
   if (group == ccl::Group::sip) names.emplace_back("intersip_allreduce");
   if (group == ccl::Group::cube) {
     names.emplace_back("intercube_allreduce");

@@ -109,6 +109,8 @@ TEST_F(RunCommand, UnknownNamesAreAnsweredWithTheNearest) {
   EXPECT_THAT(refused({"--bench", "matmul-composit"}), HasSubstr("did you mean 'matmul-composite'?"));
   EXPECT_THAT(refused({"--bench", "gpt3-qkv", "token=3"}), HasSubstr("did you mean 'tokens'?"));
   EXPECT_THAT(refused({"--bench", "gpt3-qkv", "tokens=0"}), HasSubstr("from 1 to"));
+  EXPECT_THAT(refused({"--bench", "ccl-allreduce", "algorithm=hello_send"}),
+              HasSubstr("'hello_send' is no all-reduce"));
   EXPECT_THAT(refused({"--bench", "matmul-composite", "variant=ref_raf"}),
               HasSubstr("did you mean 'ref_ref'"));
   EXPECT_THAT(refused({"--bench", "gpt3-qkv", "--device", "sip:7"}), HasSubstr("sip:0 to sip:1"));
