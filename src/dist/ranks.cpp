@@ -17,6 +17,7 @@ Ranks::Ranks(runtime::Engine& engine, int count, Function function, Watch watch)
   for (int r = 0; r < count; ++r) {
     ranks_.push_back(std::make_unique<Rank>());
     at(r).host = engine.host();
+    at(r).host.device_set = at(r).host.submitted = false;
   }
 }
 

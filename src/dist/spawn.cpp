@@ -53,6 +53,10 @@ void spawn(Torch& torch, const std::function<void(int rank)>& fn, int nprocs) {
   state.run(ranks);
 }
 
-int get_rank(const Torch& torch) { return State::of(torch.engine()).rank(); }
+int get_rank(const Torch& torch) {
+  const State& state = State::of(torch.engine());
+  if (!state.inside_spawn()) warn("get_rank() outside of spawn is 0, whatever the device");
+  return state.rank();
+}
 
 }  // namespace kernbench::dist

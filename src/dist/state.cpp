@@ -32,7 +32,14 @@ State& State::of(runtime::Engine& engine) {
   return static_cast<State&>(*engine.extension);
 }
 
-State::State(runtime::Engine& engine) : engine_(engine) { configure("default", {}, ccl::builtin_registry()); }
+State::State(runtime::Engine& engine) : engine_(engine) {
+  configure("default", {}, ccl::builtin_registry());
+  if (!is_switched_on("KERNBENCH_CCL_TRACE")) return;
+  trace_.emplace(stderr);
+  engine_.processors().watch_queues(&*trace_);
+}
+
+State::~State() = default;
 
 void State::configure_further(const std::vector<std::string>& overrides) {
   std::vector<std::string> all = overrides_;
@@ -89,6 +96,8 @@ bool State::has_ended(int rank) const {
 }
 
 void State::rank_ended(int rank) {
+  if (!engine_.host().device_set && engine_.host().submitted)
+    warn(fmt::format("rank {} never set a device: all it did was on device {}", rank, engine_.host().device));
   for (const auto& [group, gatherings] : gatherings_)
     if (gatherings.is_awaited(rank))
       gatherings.fail_open([&](int r) { return r == rank ? "has ended" : excuse(r); });

@@ -11,6 +11,7 @@
 #include "ccl/config.hpp"
 #include "dist/gatherings.hpp"
 #include "dist/ranks.hpp"
+#include "dist/switches.hpp"
 #include "dist/wirings.hpp"
 
 namespace kernbench::dist {
@@ -30,6 +31,7 @@ class State final : public runtime::Engine::Extension {
   /// Of this context; made on first use.
   static State& of(runtime::Engine& engine);
   explicit State(runtime::Engine& engine);
+  ~State() override;
 
   runtime::Engine& engine() const { return engine_; }
   const ccl::Registry& registry() const { return *registry_; }
@@ -67,6 +69,7 @@ class State final : public runtime::Engine::Extension {
   bool has_ended(int rank) const;
 
   runtime::Engine& engine_;
+  std::optional<QueueTrace> trace_;  // if it is wanted
   std::unique_ptr<ccl::Registry> registry_;
   std::string file_ = "default";
   std::vector<std::string> overrides_;

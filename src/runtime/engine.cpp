@@ -67,11 +67,12 @@ void Engine::set_device(int sip) {
                       fmt::format("devices: {}", join(known))});
   }
   host_->device = sip;
+  host_->device_set = true;
 }
 
 void Engine::select_devices(std::vector<int> sips) {
   devices_ = std::move(sips);
-  set_device(devices_.front());
+  host_->device = devices_.front();
 }
 
 void Engine::use_pes(std::vector<PeCoord> pes) {

@@ -151,6 +151,8 @@ class Engine : public std::enable_shared_from_this<Engine> {
   bool wait_for_memory(Stream& stream);
   void give_up(const std::exception_ptr& why);
   void let_go();
+  Stream& reading_stream(const TensorState& tensor);
+  std::shared_ptr<Request> last_writer(const TensorState& tensor) const;
   RunReplay& replay();
   NdArray read_image(TensorState& tensor, const Region& region, const Chunks& chunks);
   tl::Environment environment(const LaunchSpec& spec, const std::vector<const TensorState*>& tensors,

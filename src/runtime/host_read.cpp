@@ -68,8 +68,12 @@ NdArray Engine::read(TensorState& tensor, const Region& region) {
   const Chunks chunks = chunks_of(tensor.layout(), region);
   NdArray array(tensor.storage()->dtype, region.shape);
   if (!options_.data) array = read_image(tensor, region, chunks);
-  const auto request =
-      submit<TransferRequest>(tensor.stream(), device::Direction::read, tensor.storage(), joined(chunks));
+  Stream& stream = reading_stream(tensor);
+  const auto request = std::make_shared<TransferRequest>(
+      processors_, stream.next_number(), device::Direction::read, tensor.storage(), joined(chunks));
+  if (&stream != &tensor.stream())
+    if (auto writer = last_writer(tensor)) request->comes_after(std::move(writer));
+  stream.submit(request, *host_);
   if (options_.data) request->buffer.resize(static_cast<std::size_t>(request->moved().count()));
   wait(*request);
   if (!options_.data) return array;
@@ -77,6 +81,34 @@ NdArray Engine::read(TensorState& tensor, const Region& region) {
   if (request->unwritten) store.fail_unwritten(*request->unwritten, place(*tensor.storage()));
   gather(chunks, one_copy(*request, chunks.bytes), array.bytes());
   return array;
+}
+
+/// Of several ranks each reads in its own stream, so that a tensor of another one makes it wait for what has written
+/// that tensor, and for nothing else the other one does.
+Stream& Engine::reading_stream(const TensorState& tensor) {
+  return waiter_ != nullptr ? current_stream() : tensor.stream();
+}
+
+/// The last request of the tensor's stream that is not complete and may write to it.
+std::shared_ptr<Request> Engine::last_writer(const TensorState& tensor) const {
+  const auto base = tensor.storage()->base.raw(),
+             end = base + static_cast<std::uint64_t>(tensor.layout().bytes());
+  const auto writes = [&](const Request& request) {
+    if (request.phase() == Phase::map)
+      return static_cast<const MapRequest&>(request).storage() == tensor.storage();
+    if (request.phase() == Phase::write)
+      return &static_cast<const TransferRequest&>(request).storage() == tensor.storage().get();
+    bool found = false;
+    if (request.phase() == Phase::launch)
+      for (const auto& program : static_cast<const LaunchRequest&>(request).programs())
+        for_each_write(*program, [&](std::uint64_t at, std::int64_t bytes) {
+          found |= at < end && at + static_cast<std::uint64_t>(bytes) > base;
+        });
+    return found;
+  };
+  const auto& open = tensor.stream().open();
+  const auto last = std::find_if(open.rbegin(), open.rend(), [&](const Request* r) { return writes(*r); });
+  return last == open.rend() ? nullptr : requests_[(*last)->number()];
 }
 
 NdArray Engine::read_image(TensorState& tensor, const Region& region, const Chunks& chunks) {

@@ -37,6 +37,7 @@ void Request::complete(device::OpRef record) {
 }
 
 void Stream::submit(std::shared_ptr<Request> request, HostThread& by) {
+  by.submitted = true;
   Request& r = *request;
   r.number_ = next_number();
   r.stream_ = this;

@@ -20,6 +20,8 @@ class Stream;
 /// A thread of control of the host: the host program, or under spawn one for each rank.
 struct HostThread {
   int device = 0;                   // the current one: the number of its stream
+  bool device_set = false;          // by a call; else it is the one it began with
+  bool submitted = false;           // anything
   device::Cause waited;             // the request it waited for last
   std::vector<std::uint32_t> seen;  // per stream: 1 + the last request it has waited for
 };

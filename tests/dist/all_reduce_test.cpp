@@ -109,6 +109,41 @@ TEST(AllReduce, WaitsOnlyWhenAskedTo) {
   });
 }
 
+/// Rank 1 is inside a collective that rank 0 has not called yet; what rank 0 wants of rank 1 has nothing to do with it.
+TEST(HostReads, OfAnotherRanksTensorWaitForNoCollectiveThatThisOneHasNotCalled) {
+  Torch torch(machine(2));
+  std::vector<Tensor> done(2);
+  on_all_ranks(torch, [&](int rank) {
+    done[static_cast<std::size_t>(rank)] = torch.from_numpy(numbers({64}, rank), {}, "done");
+    Tensor x = torch.from_numpy(numbers({64}, rank), {}, "x");
+    x.numpy();  // both ranks are here
+    if (rank == 0) {
+      Tensor later = torch.zeros({64}, i32);
+      later.numpy();  // rank 1 has called the all-reduce meanwhile
+      EXPECT_EQ(done[1].numpy(), numbers({64}, 1));
+    }
+    all_reduce(x);
+    EXPECT_EQ(x.numpy(), sum_of({64}, {0, 1}));
+  });
+}
+
+TEST(HostReads, OfAnotherRanksTensorSeeWhatItHasSubmittedBefore) {
+  Torch torch(machine(2));
+  const auto add_one = [](tl::Context& tl, tl::Ptr x) { tl.store(x, tl.load(x, {64}, i32) + 1); };
+  Tensor shared;
+  on_all_ranks(torch, [&](int rank) {
+    if (rank == 0) {
+      shared = torch.from_numpy(numbers({64}, 0), {}, "shared");
+      torch.launch("add_one", add_one, shared);
+    } else {
+      NdArray expected = numbers({64}, 0);
+      for (auto& x : expected.view<std::int32_t>()) ++x;
+      EXPECT_EQ(shared.numpy(), expected);
+    }
+  });
+  EXPECT_TRUE(torch.hazards().empty());
+}
+
 TEST(AllReduce, OfTensorsLargerThanASlotIsRight) {
   Torch torch(machine(2));
   const Shape shape{32, 8192};  // 32 KiB on each of 32 PEs, slots of 4 KiB

@@ -1,0 +1,33 @@
+// What the environment asks to be told: `KERNBENCH_CCL_TRACE=1` every send and receive, `KERNBENCH_DEBUG=1` suspicious
+// use. Both go to standard error.
+#pragma once
+
+#include <cstdio>
+#include <mutex>
+#include <string>
+
+#include "device/queue_watcher.hpp"
+
+namespace kernbench::dist {
+
+/// Set, and not to 0 or nothing.
+bool is_switched_on(const char* variable);
+
+/// A line for each send that is taken and each receive that is done.
+class QueueTrace final : public device::QueueWatcher {
+ public:
+  explicit QueueTrace(std::FILE* out) : out_(out) {}
+  void on_send(const device::QueueEvent& event) override { print("send", "→", event); }
+  void on_receive(const device::QueueEvent& event) override { print("recv", "←", event); }
+
+ private:
+  void print(const char* what, const char* arrow, const device::QueueEvent& event);
+
+  std::FILE* out_;
+  std::mutex mutex_;  // events of several partitions may come at once
+};
+
+/// A warning, if they are wanted.
+void warn(const std::string& text);
+
+}  // namespace kernbench::dist
