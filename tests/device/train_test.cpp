@@ -12,6 +12,7 @@
 namespace kernbench::device {
 namespace {
 
+using testing::Probe;
 using testing::World;
 using topology::NodeId;
 using topology::NodeKind;
@@ -227,6 +228,163 @@ class Traffic {
   std::vector<std::unique_ptr<Tracked>> messages_;
   std::vector<std::unique_ptr<Use>> uses_;
 };
+
+// The host sends a packet of 2 ns (256 B at 128 GB/s) for each of 16 messages in turn: packet p of message i leaves at
+// p · 32 ns + i · 2 ns, and no two of them meet on the way.
+TEST(Trains, EqualMessagesThatLeaveTogetherCostAHandfulOfEventsEach) {
+  World world;
+  std::vector<Probe*> all;
+  for (int i = 0; i < 16; ++i)
+    all.push_back(&world.send(world.graph.host(), world.graph.hbm_ctrl({0, i / 8, i % 8}), 1_MiB));
+  world.simulation.run();
+  for (int i = 0; i < 16; ++i) {
+    const Time last_packet = 32_ns * 4095 + 2_ns * i;
+    EXPECT_EQ(all[static_cast<std::size_t>(i)]->delivered,
+              last_packet + all[static_cast<std::size_t>(i)]->route->latency + 2_ns);
+  }
+  EXPECT_EQ(world.fabric.counters().in_one_piece, 16u);
+  EXPECT_LT(world.simulation.counters().events, 16u * 10);  // not 16 · 4096 · 20
+}
+
+// Both go down column 4 of cube 0's routers, PE 5's packets from connection 2, one step of 30 ps further than those of
+// PE 6 from connection 3, which are 2 ns behind them: PE 6's wait 30 ps there, every one.
+TEST(Trains, PacketsThatAlwaysWaitForTheSameOnesStillMoveInOnePiece) {
+  for (const FabricOptions options : {FabricOptions{}, FabricOptions{.runs = false}}) {
+    World world({}, options);
+    const Probe& first = world.send("host", "sip0.cube4.hbm_ctrl.pe5", 1_MiB);
+    const Probe& second = world.send("host", "sip0.cube4.hbm_ctrl.pe6", 1_MiB);
+    world.simulation.run();
+    const Time last_packet = 4_ns * 4095;
+    EXPECT_EQ(first.delivered, last_packet + first.route->latency + 2_ns);
+    EXPECT_EQ(second.delivered, last_packet + 2_ns + 30_ps + second.route->latency + 2_ns);
+    const auto column =
+        world.graph.route(world.graph.find("sip0.cube0.r0c4"), world.graph.find("sip0.cube0.r1c4"))[0];
+    EXPECT_EQ(world.fabric.use(column).deepest_wait, 30_ps);
+    EXPECT_EQ(world.fabric.counters().in_one_piece, options.runs ? 2u : 0u);
+  }
+}
+
+/// Eight messages of the host in turn: each slice's link is busy for 2 of 16 ns. PE 0's packets reach their slice's link
+/// at p · 16 ns + the way there without the link's own wire of 1 ps.
+struct HostWritesToACube {
+  explicit HostWritesToACube(FabricOptions options) : world({}, options) {
+    for (int pe = 0; pe < 8; ++pe) world.send(world.graph.host(), world.graph.hbm_ctrl({0, 0, pe}), 1_MiB);
+  }
+  /// What PE 0 sends is at the router at once, if it comes from the TCM or the DMA; the slice's link begins there.
+  const Probe& run_with(const char* from, Bytes bytes, Time at) {
+    const Probe& probe = world.send(from, "sip0.cube0.hbm_ctrl.pe0", bytes, at);
+    world.simulation.run();
+    EXPECT_EQ(world.probes[0]->delivered, 16_ns * 4095 + way.latency + 2_ns);  // nobody is late at the end
+    return probe;
+  }
+  Time deepest_wait() const { return world.fabric.use(way.hops.back().link).deepest_wait; }
+  std::uint64_t in_one_piece() const { return world.fabric.counters().in_one_piece; }
+
+  World world;
+  const Route& way = world.fabric.route(world.graph.host(), world.graph.hbm_ctrl({0, 0, 0}));
+  const Time packet = 16_ns * 100 + way.hops.back().before;
+};
+
+// The packet from the PE takes the shared link alone, for it has no period in common with the train there.
+TEST(Trains, WhoFindsAGapDisturbsNobody) {
+  for (const bool runs : {true, false}) {
+    HostWritesToACube host({.runs = runs});
+    const Probe& in_a_gap = host.run_with("sip0.cube0.pe0.pe_tcm", 256_B, host.packet + 5_ns);
+    EXPECT_EQ(in_a_gap.delivered, host.packet + 5_ns + in_a_gap.route->latency + 1_ns);
+    EXPECT_EQ(host.deepest_wait(), 0_ns);
+    EXPECT_EQ(host.in_one_piece(), runs ? 8u : 0u);
+  }
+}
+
+// From the PE's DMA it is 1 ps to the router, so that its packet (256 B at 256 GB/s) has the slice's link from 400 ps before
+// the host's packet comes until 600 ps after. That waits, but is through in time: 600 ps + 1 ns < 2 ns, when its tail
+// comes. Seven trains never were in anybody's way; a few packets of the eighth come alone.
+TEST(Trains, WhoFindsNoGapHoldsUpOneTrainForAWhile) {
+  for (const bool runs : {true, false}) {
+    HostWritesToACube host({.runs = runs});
+    const Probe& between = host.run_with("sip0.cube0.pe0.pe_dma", 256_B, host.packet - 400_ps - 1_ps);
+    EXPECT_EQ(between.delivered, host.packet - 400_ps + 1_ps + 1_ns);
+    EXPECT_EQ(host.deepest_wait(), 600_ps);
+    EXPECT_EQ(host.in_one_piece(), runs ? 7u : 0u);
+    EXPECT_EQ(host.world.simulation.counters().events < 300, runs);
+  }
+}
+
+// Two packets of the PE: the second reaches the slice's link together with the host's packet, whose sender comes first,
+// and waits the 2 ns that it takes.
+TEST(Trains, HeadsOfOneInstantGoBySenderWhetherInATrainOrNot) {
+  for (const bool runs : {true, false}) {
+    HostWritesToACube host({.runs = runs});
+    const Probe& late = host.run_with("sip0.cube0.pe0.pe_dma", 512_B, host.packet - 1_ns - 1_ps);
+    EXPECT_EQ(late.delivered, host.packet + 2_ns + 1_ns + 1_ps);
+    EXPECT_EQ(host.deepest_wait(), 2_ns);
+  }
+}
+
+TEST(Trains, AMessageToAnotherSipCostsAFewEventsALeg) {
+  World world;
+  const Probe& message = world.send("sip0.cube0.pe0.pe_tcm", "sip1.cube3.hbm_ctrl.pe5", 1_MiB);
+  world.simulation.run();
+  EXPECT_EQ(message.delivered, message.route->latency + 8192_ns);  // 1 MiB at 128 GB/s
+  EXPECT_EQ(world.fabric.counters().in_one_piece, 1u);
+  EXPECT_LT(world.simulation.counters().events, 15u);
+}
+
+// 256 B from the slice are 1 ns long at the TCM's write port, 3 ps after they left, and need half of it there. A store of
+// 2 ns that comes at the same instant goes first, whoever came first as an event; by then the packet's tail is there.
+TEST(Ports, StoresGoBeforeHeadsOfTheSameInstant) {
+  for (const FabricOptions options : {FabricOptions{}, FabricOptions{.runs = false}}) {
+    for (const bool store_first : {true, false}) {
+      World world({}, options);
+      const NodeId tcm = world.graph.find("sip0.cube0.pe0.pe_tcm");
+      Port& port = world.fabric.port(world.graph.route(world.graph.find("sip0.cube0.pe0"), tcm)[0]);
+      Use store(world.fabric.partition_of(tcm), nullptr, &port, 2_ns, 0);
+      if (store_first) store.start_at(100_ns + 2_ps);
+      const Probe& load = world.send("sip0.cube0.hbm_ctrl.pe0", "sip0.cube0.pe0.pe_tcm", 256_B, 100_ns);
+      if (!store_first) world.simulation.run({.until = 100_ns}), store.start_at(100_ns + 2_ps);
+      world.simulation.run();
+      EXPECT_EQ(store.ended, 100_ns + 2_ps + 2_ns);
+      EXPECT_EQ(load.delivered, store.ended + 500_ps + 1_ps);
+    }
+  }
+}
+
+TEST(Ports, UsesOfOneInstantGoByRank) {
+  for (const bool smaller_first : {true, false}) {
+    World world;
+    const NodeId tcm = world.graph.find("sip0.cube0.pe0.pe_tcm");
+    const NodeId dma = world.graph.find("sip0.cube0.pe0");
+    Port& port = world.fabric.port(world.graph.route(dma, tcm)[0]);
+    for (Port* write : {&port, static_cast<Port*>(nullptr)}) {
+      const Time at = world.simulation.now() + 10_ns;
+      Use a(world.fabric.partition_of(tcm), &world.fabric.route(tcm, dma), write, 2_ns, 0);
+      Use b(world.fabric.partition_of(tcm), &world.fabric.route(tcm, dma), write, 3_ns, 1);
+      (smaller_first ? a : b).start_at(at);
+      (smaller_first ? b : a).start_at(at);
+      world.simulation.run();
+      EXPECT_EQ(a.ended, at + 2_ns);
+      EXPECT_EQ(b.ended, at + 5_ns);
+    }
+  }
+}
+
+// A message's first packet (256 B at 512 GB/s) goes before a fetch that asks at the same instant; then they take turns.
+TEST(Ports, AMessageGoesBeforeAFetchOfTheSameInstant) {
+  for (const FabricOptions options : {FabricOptions{}, FabricOptions{.runs = false}}) {
+    for (const bool fetch_first : {true, false}) {
+      World world({}, options);
+      const NodeId tcm = world.graph.find("sip0.cube0.pe0.pe_tcm");
+      Use fetch(world.fabric.partition_of(tcm), &world.fabric.route(tcm, world.graph.find("sip0.cube0.pe0")),
+                nullptr, 3_ns, 0);
+      if (fetch_first) fetch.start_at(10_ns);
+      const Probe& store = world.send("sip0.cube0.pe0.pe_tcm", "sip0.cube0.r0c0", 512_B, 10_ns);
+      if (!fetch_first) fetch.start_at(10_ns);
+      world.simulation.run();
+      EXPECT_EQ(fetch.ended, 10_ns + 500_ps + 3_ns);
+      EXPECT_EQ(store.left, 10_ns + 500_ps + 3_ns + 500_ps);
+    }
+  }
+}
 
 TEST(Trains, ChangeNoTimeAndNoLinksUse) {
   FabricCounters sum;
