@@ -307,10 +307,12 @@ void Pe::free_memory(const Op& op) {
 }
 
 void Pe::release_scratch(const isa::Command& command) {
-  for (const isa::ValueId id : program().reads(command)) {
-    const isa::ValueId base = program().base(id);
-    if (program().value(base).producer != isa::kNone && readers_left_[base] > 0 && --readers_left_[base] == 0)
-      give_back(base);
+  const auto reads = program().reads(command);
+  for (auto id = reads.begin(); id != reads.end(); ++id) {
+    const isa::ValueId base = program().base(*id);
+    const auto same = [&](isa::ValueId other) { return program().base(other) == base; };
+    if (std::any_of(reads.begin(), id, same)) continue;  // a command counts as one reader
+    if (program().value(base).producer != isa::kNone && --readers_left_[base] == 0) give_back(base);
   }
   if (command.result != isa::kNone && program().value(command.result).readers == 0) give_back(command.result);
 }

@@ -181,27 +181,49 @@ TEST(Pe, AFullQueueStallsIssue) {
   EXPECT_EQ(held_up.cause_instant, k.of(OpKind::dma_read)[0].end);
 }
 
-TEST(Pe, ScratchHoldsIssueUntilATileIsFreed) {
-  // 1 KiB of scratch holds one tile of 1 KiB; each is read by one store.
-  Kernels k({"pe.pe_tcm.kernel_scratch_mb=0.0009765625"});
+/// Runs a kernel on a PE whose scratch is that many KiB, a power of two.
+void run_in(Kernels& k, Bytes scratch, void (*kernel)(tl::Context&)) {
   k.map({0, 0, 0});
-  tl::Context tl({.pe = {0, 0, 0}, .scratch = 1_KiB});
-  run_kernel(
-      [](tl::Context& t) {
-        for (int i = 0; i < 2; ++i) {
-          auto x = t.load(tl::Ptr(kBase + static_cast<std::uint64_t>(i) * 0x1000), {512}, f16);
-          t.store(tl::Ptr(kBase + 0x10000 + static_cast<std::uint64_t>(i) * 0x1000), x);
-        }
-      },
-      tl);
+  tl::Context tl({.pe = {0, 0, 0}, .scratch = scratch});
+  run_kernel(kernel, tl);
   KernelLaunch launch(k.processors, 0, 0, {std::make_shared<const isa::Program>(tl.take_program())});
   k.device.control().submit(launch);
   k.device.simulation().run();
+}
+
+TEST(Pe, ScratchHoldsIssueUntilATileIsFreed) {
+  // 1 KiB of scratch holds one tile of 1 KiB; each is read by one store.
+  Kernels k({"pe.pe_tcm.kernel_scratch_mb=0.0009765625"});
+  run_in(k, 1_KiB, [](tl::Context& t) {
+    for (int i = 0; i < 2; ++i) {
+      auto x = t.load(tl::Ptr(kBase + static_cast<std::uint64_t>(i) * 0x1000), {512}, f16);
+      t.store(tl::Ptr(kBase + 0x10000 + static_cast<std::uint64_t>(i) * 0x1000), x);
+    }
+  });
   const auto loads = k.of(OpKind::dma_read);
   const auto stores = k.of(OpKind::dma_write);
   EXPECT_EQ(loads[1].reason, Reason::scratch);
   EXPECT_EQ(loads[1].start, stores[0].end);
   EXPECT_EQ(loads[1].cause_serial, stores[0].serial);
+}
+
+TEST(Pe, ACommandThatReadsATileTwiceIsOneOfItsReaders) {
+  // 4 KiB of scratch: x, x · xᵀ and another tile fill it. x is read again at the end, so one more tile finds no room when
+  // the product has retired, only when the product is stored.
+  Kernels k({"pe.pe_tcm.kernel_scratch_mb=0.00390625"});
+  run_in(k, 4_KiB, [](tl::Context& t) {
+    const auto x = t.load(tl::Ptr(kBase), {16, 32}, f16);
+    const auto square = t.dot(x, t.trans(x.slice({tl::all, {0, 32}})));  // 16 × 16 f32: 1 KiB
+    const auto more = t.load(tl::Ptr(kBase + 0x1000), {1024}, f16);      // 2 KiB: all four are taken
+    t.store(tl::Ptr(kBase + 0x10000), square);
+    const auto held_up = t.load(tl::Ptr(kBase + 0x2000), {512}, f16);  // 1 KiB, when the square is free
+    t.store(tl::Ptr(kBase + 0x11000), x);
+    t.store(tl::Ptr(kBase + 0x12000), more);
+    t.store(tl::Ptr(kBase + 0x13000), held_up);
+  });
+  const auto loads = k.of(OpKind::dma_read);
+  EXPECT_EQ(loads[2].reason, Reason::scratch);
+  EXPECT_EQ(loads[2].start, k.of(OpKind::dma_write)[0].end);
 }
 
 TEST(Pe, ProgramsFollowEachOther) {
