@@ -56,6 +56,9 @@ TEST(MmuMap, FindsTheFirstByteOfWhatLiesInOnePiece) {
   EXPECT_EQ(map.find(va(399), 2_B), std::nullopt);  // into the next mapping
   EXPECT_EQ(map.find(va(407), 2_B), std::nullopt);  // beyond all of them
   EXPECT_EQ(map.find(va(500), 1_B), std::nullopt);
+  map.erase(va(150), 10_B);
+  EXPECT_EQ(map.find(va(110), 40_B), shard_byte(1, 10));
+  EXPECT_EQ(map.find(va(110), 41_B), std::nullopt);  // in one piece once, but no longer mapped
 }
 
 TEST(MmuMap, AccessesMaySpanMappings) {

@@ -225,7 +225,11 @@ TEST(Host, ReadsWhatIsFartherLater) {
   EXPECT_EQ(near.total(), 2 * 26'037_ps + 10_ns);
   EXPECT_EQ(far.total(), near.total() + 2 * 3 * 16'123_ps);
 
-  HostTransfer both(m.device, Direction::read);  // ends with the last; their data does not meet
+  struct Counted : HostTransfer {  // ends once, with the last; their data does not meet
+    using HostTransfer::HostTransfer;
+    void on_completed() override { ++completions; }
+    int completions = 0;
+  } both(m.device, Direction::read);
   both.add(address::pe_hbm_addr({0, 15, 0}, 6_GiB, 0_B), 256_B);
   both.add(address::pe_hbm_addr({0, 0, 0}, 6_GiB, 0_B), 256_B);
   for (int again = 0; again < 2; ++again) {
@@ -234,6 +238,7 @@ TEST(Host, ReadsWhatIsFartherLater) {
     m.run();
     EXPECT_TRUE(both.completed());
     EXPECT_EQ(both.total(), far.total());
+    EXPECT_EQ(both.completions, again + 1);
   }
 }
 

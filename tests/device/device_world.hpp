@@ -1,6 +1,8 @@
 // A whole machine, for tests of memories, engines and the control path.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <memory>
 #include <string>
 #include <vector>
@@ -22,8 +24,14 @@ class Transfer : public DmaTransfer {
   Time retired = Time::never();
 
  private:
-  void on_left() override { left = partition_.now(); }
-  void on_retired() override { retired = partition_.now(); }
+  void on_left() override {
+    EXPECT_EQ(left, Time::never()) << "left twice";
+    left = partition_.now();
+  }
+  void on_retired() override {
+    EXPECT_EQ(retired, Time::never()) << "retired twice";
+    retired = partition_.now();
+  }
   sim::Partition& partition_;
 };
 

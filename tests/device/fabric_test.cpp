@@ -249,6 +249,27 @@ TEST(Fabric, FlowsAtEqualRatesShareALink) {
   EXPECT_NEAR(b.delivered.ns(), 8192, 0.02 * 8192);
 }
 
+// A packet each of PEs 0 and 1 to the slice of PE 2, behind r0c4, through TCM and port (1 ps each). PE 1's head
+// is at r0c1 after 2 ps, PE 0's after 32. At 512 GB/s the first has r0c1 → r0c2 until 502 ps: the second waits
+// 470. Behind that they follow each other without a wait, until the slice's link of 256 GB/s: the first has it
+// for 1 ns from 92 ps on; the second comes at 592 and waits 500.
+TEST(Fabric, TheLongestWaitOfALinkIsReported) {
+  for (const FabricOptions options : {FabricOptions{}, kPacketByPacket}) {
+    World world({}, options);
+    world.send("sip0.cube0.pe0.pe_tcm", "sip0.cube0.hbm_ctrl.pe2", 256_B);
+    world.send("sip0.cube0.pe1.pe_tcm", "sip0.cube0.hbm_ctrl.pe2", 256_B);
+    world.simulation.run();
+    const auto longest = [&](const char* from, const char* to) {
+      const auto id = world.graph.route(world.graph.find(from), world.graph.find(to)).front();
+      return world.fabric.use(id).deepest_wait;
+    };
+    EXPECT_EQ(longest("sip0.cube0.r0c0", "sip0.cube0.r0c1"), 0_ps);
+    EXPECT_EQ(longest("sip0.cube0.r0c1", "sip0.cube0.r0c2"), 470_ps);
+    EXPECT_EQ(longest("sip0.cube0.r0c2", "sip0.cube0.r0c3"), 0_ps);
+    EXPECT_EQ(longest("sip0.cube0.r0c4", "sip0.cube0.hbm_ctrl.pe2"), 500_ps);
+  }
+}
+
 // k endpoints send to the host, each at the 128 GB/s of its own wire; they meet at the switch's wire of 128
 // GB/s. Each sends its share of 1 ms: with even shares all end at 1 ms, with others some end earlier.
 TEST(Fabric, ManyFlowsThatMeetAtEqualRatesShareALinkEvenly) {

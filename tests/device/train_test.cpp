@@ -4,87 +4,20 @@
 
 #include <fmt/format.h>
 
-#include <map>
 #include <random>
 
-#include "device/fabric_world.hpp"
+#include "device/traffic.hpp"
 
 namespace kernbench::device {
 namespace {
 
 using testing::Probe;
+using testing::seeds;
+using testing::Tracked;
+using testing::Use;
 using testing::World;
 using topology::NodeId;
 using topology::NodeKind;
-
-/// A message that remembers when each of its packets came, however that was told.
-class Tracked final : public Message {
- public:
-  Tracked(Fabric& fabric, sim::Simulation& simulation)
-      : fabric_(fabric), simulation_(simulation), start_(*this) {}
-
-  void send_at(Time at) { simulation_.partition(route->partition).schedule_at(start_, at); }
-  /// When it left, when it was delivered, when each packet's last byte was there.
-  std::vector<std::int64_t> times() const {
-    std::vector<std::int64_t> all = {left_.ps(), delivered_.ps()};
-    for (const auto& [packet, tail] : tails_) all.push_back(tail.ps());
-    for (const Run& run : runs_)
-      for (std::int64_t p = run.first; p < run.end; ++p) all.push_back(run_tail(run, p).ps());
-    std::sort(all.begin() + 2, all.end());
-    return all;
-  }
-
- private:
-  void start() { fabric_.send(*this); }
-  void on_left() override { left_ = simulation_.partition(route->partition).now(); }
-  void on_delivered() override { delivered_ = simulation_.partition(route->last_partition).now(); }
-  void on_packet(std::int64_t packet, Time tail) override { tails_[packet] = tail; }
-  void on_run(const Run& run) override { runs_.push_back(run); }
-  void on_run_cut(std::int64_t from, std::int64_t end) override {
-    for (Run& run : runs_)
-      if (run.end == end) run.end = from;
-  }
-
-  Fabric& fabric_;
-  sim::Simulation& simulation_;
-  sim::MemberEvent<&Tracked::start> start_;
-  Time left_ = Time::never();
-  Time delivered_ = Time::never();
-  std::map<std::int64_t, Time> tails_;
-  std::vector<Run> runs_;
-};
-
-/// A fetch or a store of an engine: takes a TCM's port at some time.
-class Use {
- public:
-  Use(sim::Partition& partition, Route* read, Port* write, Time duration, int rank)
-      : partition_(partition),
-        read_(read),
-        write_(write),
-        duration_(duration),
-        rank_(rank),
-        start_(*this),
-        done_(*this) {}
-  void start_at(Time at) { partition_.schedule_at(start_, at); }
-  Time ended = Time::never();
-
- private:
-  void start() {
-    if (write_)
-      write_->occupy({duration_, &done_, rank_});
-    else
-      read_->source->take_turn({duration_, &done_, rank_});
-  }
-  void end() { ended = partition_.now(); }
-
-  sim::Partition& partition_;
-  Route* read_;
-  Port* write_;
-  Time duration_;
-  int rank_;
-  sim::MemberEvent<&Use::start> start_;
-  sim::MemberEvent<&Use::end> done_;
-};
 
 /// Random machines and traffic, made from a seed.
 class Traffic {
@@ -388,7 +321,8 @@ TEST(Ports, AMessageGoesBeforeAFetchOfTheSameInstant) {
 
 TEST(Trains, ChangeNoTimeAndNoLinksUse) {
   FabricCounters sum;
-  for (std::uint32_t seed = 0; seed < 300; ++seed) {
+  const auto [first, end] = seeds(0, 300);
+  for (std::uint32_t seed = first; seed < end; ++seed) {
     Traffic trains(seed, {.runs = true});
     Traffic packets(seed, {.runs = false});
     ASSERT_EQ(trains.observe(1), packets.observe(1)) << "seed " << seed;
@@ -399,7 +333,8 @@ TEST(Trains, ChangeNoTimeAndNoLinksUse) {
 }
 
 TEST(Trains, ChangeNothingOnBordersOfAPicosecond) {
-  for (std::uint32_t seed = 2000; seed < 2020; ++seed) {
+  const auto [first, end] = seeds(2000, 20);
+  for (std::uint32_t seed = first; seed < end; ++seed) {
     Traffic trains(seed, {.runs = true}, true);
     Traffic packets(seed, {.runs = false}, true);
     ASSERT_EQ(trains.observe(1), packets.observe(1)) << "seed " << seed;
@@ -407,7 +342,8 @@ TEST(Trains, ChangeNothingOnBordersOfAPicosecond) {
 }
 
 TEST(Trains, AreTheSameOnTwoThreads) {
-  for (std::uint32_t seed = 1000; seed < 1005; ++seed) {
+  const auto [first, end] = seeds(1000, 5);
+  for (std::uint32_t seed = first; seed < end; ++seed) {
     Traffic one(seed, {});
     Traffic two(seed, {});
     ASSERT_EQ(one.observe(1), two.observe(2)) << "seed " << seed;

@@ -1,0 +1,97 @@
+// What random traffic is made of: messages and uses of ports that remember every time they can be asked for.
+#pragma once
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "device/fabric_world.hpp"
+
+namespace kernbench::device::testing {
+
+/// The seeds of a random test. `make test-slow` asks for more of them than a test does by itself.
+struct Seeds {
+  std::uint32_t first, end;
+};
+inline Seeds seeds(std::uint32_t first, std::uint32_t count) {
+  const auto number = [](const char* name, std::uint32_t otherwise) {
+    const char* text = std::getenv(name);
+    return text ? static_cast<std::uint32_t>(std::stoul(text)) : otherwise;
+  };
+  first = number("KERNBENCH_FIRST_SEED", first);
+  return {first, first + number("KERNBENCH_SEEDS", count)};
+}
+
+/// A message that remembers when each of its packets came, however that was told.
+class Tracked final : public Message {
+ public:
+  Tracked(Fabric& fabric, sim::Simulation& simulation)
+      : fabric_(fabric), simulation_(simulation), start_(*this) {}
+
+  void send_at(Time at) { simulation_.partition(route->partition).schedule_at(start_, at); }
+  /// When it left, when it was delivered, when each packet's last byte was there.
+  std::vector<std::int64_t> times() const {
+    std::vector<std::int64_t> all = {left_.ps(), delivered_.ps()};
+    for (const auto& [packet, tail] : tails_) all.push_back(tail.ps());
+    for (const Run& run : runs_)
+      for (std::int64_t p = run.first; p < run.end; ++p) all.push_back(run_tail(run, p).ps());
+    std::sort(all.begin() + 2, all.end());
+    return all;
+  }
+
+ private:
+  void start() { fabric_.send(*this); }
+  void on_left() override { left_ = simulation_.partition(route->partition).now(); }
+  void on_delivered() override { delivered_ = simulation_.partition(route->last_partition).now(); }
+  void on_packet(std::int64_t packet, Time tail) override { tails_[packet] = tail; }
+  void on_run(const Run& run) override { runs_.push_back(run); }
+  void on_run_cut(std::int64_t from, std::int64_t end) override {
+    for (Run& run : runs_)
+      if (run.end == end) run.end = from;
+  }
+
+  Fabric& fabric_;
+  sim::Simulation& simulation_;
+  sim::MemberEvent<&Tracked::start> start_;
+  Time left_ = Time::never();
+  Time delivered_ = Time::never();
+  std::map<std::int64_t, Time> tails_;
+  std::vector<Run> runs_;
+};
+
+/// A fetch or a store of an engine: takes a TCM's port at some time.
+class Use {
+ public:
+  Use(sim::Partition& partition, Route* read, Port* write, Time duration, int rank)
+      : partition_(partition),
+        read_(read),
+        write_(write),
+        duration_(duration),
+        rank_(rank),
+        start_(*this),
+        done_(*this) {}
+  void start_at(Time at) { partition_.schedule_at(start_, at); }
+  Time ended = Time::never();
+
+ private:
+  void start() {
+    if (write_)
+      write_->occupy({duration_, &done_, rank_});
+    else
+      read_->source->take_turn({duration_, &done_, rank_});
+  }
+  void end() { ended = partition_.now(); }
+
+  sim::Partition& partition_;
+  Route* read_;
+  Port* write_;
+  Time duration_;
+  int rank_;
+  sim::MemberEvent<&Use::start> start_;
+  sim::MemberEvent<&Use::end> done_;
+};
+
+}  // namespace kernbench::device::testing
