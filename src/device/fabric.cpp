@@ -41,16 +41,15 @@ Fabric::Fabric(sim::Simulation& simulation, const topology::Graph& graph, Bytes 
       graph_(graph),
       packet_(packet_bytes),
       options_(options),
-      grace_(grace_at(least_border(graph))),
-      links_(graph.link_count()) {
+      grace_(grace_at(least_border(graph))) {
   KB_ASSERT(simulation.partitions() == graph.partition_count(), "{} partitions for a machine of {}",
             simulation.partitions(), graph.partition_count());
   for (int i = 0; i < simulation.partitions(); ++i)
     domains_.emplace_back(new FabricDomain(*this, simulation.partition(i), graph_, packet_));
-  for (LinkState& l : links_) l.domain = domains_.front().get();
+  links_.reserve(graph.link_count());  // and each is touched once: of a large machine they are most of the memory
+  links_.resize(graph.first_link(0).index, LinkState{.domain = domains_.front().get()});
   for (int sip = 0; sip < graph.sips(); ++sip) {
-    for (std::uint32_t i = 0; i < graph.links_per_sip(); ++i)
-      links_[graph.first_link(sip).index + i].domain = &domain(sip + 1);
+    links_.resize(graph.first_link(sip).index + graph.links_per_sip(), LinkState{.domain = &domain(sip + 1)});
     const NodeId endpoint = graph.io(sip, topology::NodeKind::pcie_ep);
     for (const LinkId id :
          {graph.route(endpoint, graph.host())[0], graph.route(graph.system_switch(), endpoint)[0]}) {
