@@ -36,7 +36,7 @@ lint:
 	clang-format --dry-run -Werror $(sources)
 	python3 scripts/check_layers.py
 	@cmake --preset release -B build/lint -DKERNBENCH_TESTS=ON -DKERNBENCH_BENCH=ON -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON > /dev/null
-	@cmake -DIN=docs/kernels.md -DOUT=build/lint/tests/tl/kernels_guide.inc -P cmake/ExtractCode.cmake
+	@cmake --build build/lint --target guides > /dev/null
 	python3 scripts/lint.py build/lint
 
 clean:
