@@ -180,7 +180,7 @@ struct Slice {
   std::int64_t step = 1;
   bool drops_axis = false;
 };
-inline constexpr Slice all{};  // NOLINT(readability-identifier-naming): reads as a word of the language
+inline constexpr Slice all{};
 /// One index; the axis goes away.
 constexpr Slice index(std::int64_t i) { return {i, i == -1 ? Slice::kEnd : i + 1, 1, true}; }
 

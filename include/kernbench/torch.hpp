@@ -137,7 +137,7 @@ class Torch {
   /// the same whenever it is called.
   template <class T, class Fill>
   Tensor from_rows(const Shape& shape, Fill fill, const std::optional<DPPolicy>& dp = {},
-                   std::string name = {}) {
+                   std::string name = {}) {  // NOLINT(performance-unnecessary-value-param): it is moved on
     return from_row_bytes(
         shape, kDTypeOf<T>,
         [fill = std::move(fill)](std::int64_t row, std::span<std::byte> out) {
