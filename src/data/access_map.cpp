@@ -19,8 +19,10 @@ void AccessMap::add_read(Node& node, const Event& event) {
   const auto agent = order_.agent_of(event);
   const auto position = order_.position_of(event);
   auto at = std::ranges::lower_bound(node.reads, agent, {}, &Reads::agent);
-  if (at == node.reads.end() || at->agent != agent) at = node.reads.insert(at, {agent, position, {}});
-  if (Clock::covers(order_.clock_of(event), agent, at->last)) at->events.clear(), at->last = position;
+  if (at == node.reads.end() || at->agent != agent)
+    at = node.reads.insert(at, {agent, position, {}});
+  else if (Clock::covers_nearby(order_.clock_of(event), agent, at->last))
+    at->events.clear(), at->last = position;
   at->last = std::max(at->last, position);
   at->events.push_back(event);
 }

@@ -22,7 +22,7 @@ class AccessMap {
   explicit AccessMap(MemoryOrder& order) : order_(order) {}
 
   /// Enters an access to [begin, end) and calls `found` for the earlier ones it must come after: the last
-  /// write, and for a write the reads since. Reads that are known to have come before a later read of the
+  /// write, and for a write the reads since. Reads that are easily seen to have come before a later read of the
   /// same agent are not kept: whoever comes after the later one comes after them.
   template <class Fn>
   void add(std::uint64_t begin, std::uint64_t end, const Event& event, bool write, Fn&& found);
@@ -55,8 +55,12 @@ void AccessMap::find_in(const Node& node, std::uint64_t begin, const Event& even
   if (node.written && node.writer != event) found(Overlap{node.writer, true, begin, node.end});
   if (!write) return;
   const auto clock = order_.clock_of(event);
+  const auto agent = order_.agent_of(event);
   for (const auto& reads : node.reads) {
-    if (Clock::covers(clock, reads.agent, reads.last)) continue;
+    // Of its own reads one more than necessary does no harm; a long look at the clock would cost more.
+    const bool own = reads.agent == agent;
+    if (own ? Clock::covers_nearby(clock, agent, reads.last) : Clock::covers(clock, reads.agent, reads.last))
+      continue;
     for (const auto& earlier : reads.events)
       if (earlier != event) found(Overlap{earlier, false, begin, node.end});
   }

@@ -1,51 +1,101 @@
 #include "data/clock.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace kernbench::data {
 
+template <class Fn>
+void Clock::for_parts(Fn&& fn) const {
+  for (const ClockPtr part : parts_)
+    if (part != nullptr) fn(*part);
+  if (more_)
+    for (const ClockPtr part : *more_) fn(*part);
+}
+
+/// Whether the event is found within a few steps back, of many parts among the first.
+bool Clock::covers_nearby(Agent agent, std::uint64_t event) const {
+  constexpr std::size_t kSteps = 64, kParts = 8;
+  std::array<const Clock*, kSteps> near{this};
+  std::size_t known = 1;
+  for (std::size_t i = 0; i < known; ++i) {
+    if (near[i]->agent_ == agent && near[i]->events_ > event) return true;
+    std::size_t parts = 0;
+    near[i]->for_parts([&](const Clock& part) {
+      if (known < kSteps && parts++ < kParts) near[known++] = &part;
+    });
+  }
+  return false;
+}
+
+bool Clock::covers(ClockPtr clock, Agent agent, std::uint64_t event) {
+  return clock != nullptr && (clock->covers_nearby(agent, event) || clock->of(agent) > event);
+}
+
 std::uint64_t Clock::of(Agent agent) const {
-  const auto found = std::ranges::lower_bound(entries_, agent, {}, &Entry::agent);
-  return found != entries_.end() && found->agent == agent ? found->events : 0;
+  const Entries& all = entries();
+  const auto found = std::ranges::lower_bound(all, agent, {}, &Entry::agent);
+  return found != all.end() && found->agent == agent ? found->events : 0;
 }
 
-bool Clock::contains(const Clock& other) const {
-  if (other.entries_.size() > entries_.size()) return false;
-  auto mine = entries_.begin();
-  for (const auto& entry : other.entries_) {
-    while (mine != entries_.end() && mine->agent < entry.agent) ++mine;
-    if (mine == entries_.end() || mine->agent != entry.agent || mine->events < entry.events) return false;
+/// Of all that it is made of first, those of these before; no recursion, for chains are as long as runs.
+const Clock::Entries& Clock::entries() const {
+  std::vector<const Clock*> open{this};
+  while (!entries_) {
+    const Clock& clock = *open.back();
+    const std::size_t before = open.size();
+    clock.for_parts([&](const Clock& part) {
+      if (!part.entries_) open.push_back(&part);
+    });
+    if (open.size() > before) continue;
+    if (!clock.entries_) clock.add_up();
+    open.pop_back();
   }
-  return true;
+  return *entries_;
 }
 
-ClockPtr Clock::join(const ClockPtr& a, const ClockPtr& b) {
-  if (a == b || b == nullptr || (a != nullptr && a->contains(*b))) return a;
-  if (a == nullptr || b->contains(*a)) return b;
-  auto joined = std::make_shared<Clock>();
-  auto left = a->entries_.begin(), right = b->entries_.begin();
-  while (left != a->entries_.end() || right != b->entries_.end()) {
-    if (right == b->entries_.end() || (left != a->entries_.end() && left->agent < right->agent)) {
-      joined->entries_.push_back(*left++);
-    } else if (left == a->entries_.end() || right->agent < left->agent) {
-      joined->entries_.push_back(*right++);
-    } else {
-      joined->entries_.push_back({left->agent, std::max(left->events, right->events)});
-      ++left, ++right;
+void Clock::add_up() const {
+  Entries sum, longer;
+  if (events_ > 0) sum.push_back({agent_, events_});
+  for_parts([&](const Clock& part) {
+    longer.clear();
+    auto mine = sum.cbegin();
+    for (const Entry& entry : *part.entries_) {
+      while (mine != sum.cend() && mine->agent < entry.agent) longer.push_back(*mine++);
+      const bool both = mine != sum.cend() && mine->agent == entry.agent;
+      longer.push_back({entry.agent, both ? std::max(mine->events, entry.events) : entry.events});
+      if (both) ++mine;
     }
-  }
-  return joined;
+    longer.insert(longer.end(), mine, sum.cend());
+    std::swap(sum, longer);
+  });
+  entries_ = std::make_unique<const Entries>(std::move(sum));
 }
 
-ClockPtr Clock::with(const ClockPtr& a, Agent agent, std::uint64_t events) {
-  if (events == 0 || (a != nullptr && a->of(agent) >= events)) return a;
-  auto more = a == nullptr ? std::make_shared<Clock>() : std::make_shared<Clock>(*a);
-  auto at = std::ranges::lower_bound(more->entries_, agent, {}, &Entry::agent);
-  if (at != more->entries_.end() && at->agent == agent)
-    at->events = events;
-  else
-    more->entries_.insert(at, {agent, events});
-  return more;
+ClockPtr Clocks::join(ClockPtr a, ClockPtr b) {
+  if (a == b || b == nullptr || (a != nullptr && a->is_made_of(b))) return a;
+  if (a == nullptr || b->is_made_of(a)) return b;
+  Clock& joined = all_.emplace_back();
+  joined.parts_[0] = a;
+  joined.parts_[1] = b;
+  return &joined;
+}
+
+ClockPtr Clocks::join(std::span<const ClockPtr> all) {
+  if (all.size() <= 2) return join(all.empty() ? nullptr : all.front(), all.empty() ? nullptr : all.back());
+  Clock& joined = all_.emplace_back();
+  joined.more_ = std::make_unique<std::vector<ClockPtr>>(all.begin(), all.end());
+  std::erase(*joined.more_, nullptr);
+  return &joined;
+}
+
+ClockPtr Clocks::with(ClockPtr a, Agent agent, std::uint64_t events) {
+  if (events == 0 || (a != nullptr && a->agent_ == agent && a->events_ >= events)) return a;
+  Clock& more = all_.emplace_back();
+  more.agent_ = agent;
+  more.events_ = events;
+  more.parts_[0] = a;
+  return &more;
 }
 
 }  // namespace kernbench::data

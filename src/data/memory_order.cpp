@@ -33,19 +33,21 @@ MemoryOrder::Request& MemoryOrder::request(std::uint32_t number) {
   const auto [at, is_new] = streams_.try_emplace(order.stream);
   auto& stream = at->second;
   if (is_new) stream.agent = agents_++;
-  ClockPtr start = is_new ? nullptr : end_of(stream.current);
-  for (const auto other : order.after) start = Clock::join(start, end_of(other));
+  std::vector<ClockPtr> before;
+  if (!is_new) before.push_back(end_of(stream.current));
+  for (const auto other : order.after) before.push_back(end_of(other));
   stream.current = number;
-  return requests_.emplace(number, Request{start, stream.requests++, stream.agent, {}, false, nullptr})
-      .first->second;
+  const Request made{clocks_.join(before), stream.requests++, stream.agent, {}, false, nullptr};
+  return requests_.emplace(number, made).first->second;
 }
 
 /// To be asked only when the request has completed.
 ClockPtr MemoryOrder::end_of(std::uint32_t number) {
   auto& r = request(number);
   if (r.completed) return r.end;
-  r.end = Clock::with(r.start, r.stream, r.position + 1);
-  for (const auto origin : r.lines) r.end = Clock::join(r.end, end_of_line(lines_.at(origin)));
+  std::vector<ClockPtr> ends{clocks_.with(r.start, r.stream, r.position + 1)};
+  for (const auto origin : r.lines) ends.push_back(end_of_line(*lines_[origin]));
+  r.end = clocks_.join(ends);
   r.completed = true;
   return r.end;
 }
@@ -56,16 +58,16 @@ ClockPtr MemoryOrder::end_of_line(Line& line) {
 }
 
 MemoryOrder::Line& MemoryOrder::line(std::uint32_t origin) {
-  const auto found = lines_.find(origin);
-  if (found != lines_.end()) return found->second;
+  if (origin >= lines_.size()) lines_.resize(origin + 1);
+  if (lines_[origin]) return *lines_[origin];
   const auto& from = facts_.origin(origin);
   auto& r = request(from.launch);
-  Line line;
+  auto& line = *(lines_[origin] = std::make_unique<Line>());
   if (from.program == nullptr) {
     line.agent = r.stream;
     line.base = r.position;
     line.issue.push_back({0, r.start});
-    return lines_.emplace(origin, std::move(line)).first->second;
+    return line;
   }
   const auto [pe, is_new] = pes_.try_emplace(from.pe, agents_, 0);
   if (is_new) ++agents_;
@@ -74,24 +76,24 @@ MemoryOrder::Line& MemoryOrder::line(std::uint32_t origin) {
   line.agent = pe->second.first;
   line.base = pe->second.second;
   pe->second.second += commands.size();
-  line.issue.push_back(
-      {0, Clock::with(r.start, line.agent, line.base)});  // a PE runs one program after the other
+  // A PE runs one program after the other.
+  line.issue.push_back({0, clocks_.with(r.start, line.agent, line.base)});
   line.ended.resize(commands.size());
+  line.known.resize(commands.size());
   for (CommandIndex i = 0; i < commands.size(); ++i)
     if (holds_issue(commands[i].kind)) line.controls.push_back(i);
   r.lines.push_back(origin);
-  return lines_.emplace(origin, std::move(line)).first->second;
+  return line;
 }
 
 // ── clocks of commands ──
 
 /// What a command before the fence learned from a receive is known after it.
-ClockPtr MemoryOrder::after_fence(Line& line, const ClockPtr& before, CommandIndex fence) {
-  auto clock = before;
+ClockPtr MemoryOrder::after_fence(Line& line, ClockPtr before, CommandIndex fence) {
+  std::vector<ClockPtr> learned{before};
   for (auto i = line.last_fence; i < fence; ++i)
-    if (line.program->command(i).kind == CommandKind::ipcq_recv)
-      clock = Clock::join(clock, clock_of(line, i));
-  return Clock::with(clock, line.agent, line.base + fence);
+    if (line.program->command(i).kind == CommandKind::ipcq_recv) learned.push_back(clock_of(line, i));
+  return clocks_.with(clocks_.join(learned), line.agent, line.base + fence);
 }
 
 void MemoryOrder::pass(Line& line, CommandIndex control) {
@@ -101,34 +103,39 @@ void MemoryOrder::pass(Line& line, CommandIndex control) {
     clock = after_fence(line, clock, control);
     line.last_fence = control;
   } else if (c.kind == CommandKind::wait) {
-    clock = Clock::join(clock, clock_of(line, line.program->waited(c)));
+    clock = clocks_.join(clock, clock_of(line, line.program->waited(c)));
   }
   if (clock != line.issue.back().clock) line.issue.push_back({control + 1, clock});
 }
 
 /// Whoever asks has been issued, so what held back issue before it has passed.
-const ClockPtr& MemoryOrder::issue_clock(Line& line, CommandIndex command) {
+ClockPtr MemoryOrder::issue_clock(Line& line, CommandIndex command) {
   while (line.controls_passed < line.controls.size() && line.controls[line.controls_passed] < command)
     pass(line, line.controls[line.controls_passed++]);
+  if (line.issue.back().from <= command) return line.issue.back().clock;
   const auto after = std::ranges::upper_bound(line.issue, command, {}, &Mark::from);
   return std::prev(after)->clock;
 }
 
 ClockPtr MemoryOrder::clock_of(Line& line, CommandIndex command) {
-  const auto found = line.clocks.find(command);
-  return found == line.clocks.end() ? issue_clock(line, command) : found->second;
+  const ClockPtr known = line.known[command];
+  return known == nullptr ? issue_clock(line, command) : known;
 }
 
 ClockPtr MemoryOrder::operands_clock(Line& line, CommandIndex command) {
-  auto clock = issue_clock(line, command);
-  for_producers(*line.program, command,
-                [&](CommandIndex producer) { clock = Clock::join(clock, clock_of(line, producer)); });
-  return clock;
+  const ClockPtr issue = issue_clock(line, command);
+  ClockPtr clock = nullptr;
+  bool same_issue = false;  // then a producer knew what issue does
+  for_producers(*line.program, command, [&](CommandIndex producer) {
+    clock = clocks_.join(clock, clock_of(line, producer));
+    same_issue = same_issue || producer >= line.issue.back().from;
+  });
+  return same_issue ? clock : clocks_.join(issue, clock);
 }
 
-void MemoryOrder::note(Line& line, CommandIndex command, const ClockPtr& clock) {
+void MemoryOrder::note(Line& line, CommandIndex command, ClockPtr clock) {
   line.ended[command] = ++now_;
-  if (clock != issue_clock(line, command)) line.clocks.emplace(command, clock);
+  line.known[command] = clock;
 }
 
 void MemoryOrder::ended(const Event& event) {
@@ -140,18 +147,20 @@ void MemoryOrder::sent(const Event& event, const Message& message) {
   auto& l = line(event.origin);
   const auto clock = operands_clock(l, event.command);
   note(l, event.command, clock);
-  sent_.emplace(std::pair(message.ring, message.number), Sent{event, clock});
+  sent_[message.ring].push_back({message.number, event, clock});
 }
 
 void MemoryOrder::received(const Event& event, const Message& message) {
   auto& l = line(event.origin);
-  const auto found = sent_.find({message.ring, message.number});
-  KB_ASSERT(found != sent_.end(), "message {} of ring {:#x} is received before the record of its send",
+  auto& sent = sent_[message.ring];
+  const auto found = std::ranges::find(sent, message.number, &Sent::number);
+  KB_ASSERT(found != sent.end(), "message {} of ring {:#x} is received before the record of its send",
             message.number, message.ring);
-  note(l, event.command, Clock::join(issue_clock(l, event.command), found->second.clock));
-  l.sends.emplace(event.command, found->second.event);
+  note(l, event.command, clocks_.join(issue_clock(l, event.command), found->clock));
+  if (l.sends.empty()) l.sends.resize(l.ended.size());
+  l.sends[event.command] = found->event;
   l.receives.push_back(event.command);
-  sent_.erase(found);
+  sent.erase(found);
 }
 
 void MemoryOrder::overlapped(const Event& earlier, const Event& later) {
@@ -208,7 +217,7 @@ class MemoryOrder::Search {
     for_producers(*l.program, event.command, push_own);
     if (const auto found = l.overlaps.find(event.command); found != l.overlaps.end())
       for (const auto c : found->second) push_own(c);
-    if (const auto found = l.sends.find(event.command); found != l.sends.end()) push(found->second);
+    if (!l.sends.empty() && l.sends[event.command].command != isa::kNone) push(l.sends[event.command]);
     push_waited(l, event);
   }
 

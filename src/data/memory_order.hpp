@@ -11,8 +11,8 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <map>
+#include <memory>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -60,27 +60,28 @@ class MemoryOrder {
     std::vector<Mark> issue;
     std::vector<isa::CommandIndex> controls;  // wait, fence and load_scalar
     std::size_t controls_passed = 0;
-    isa::CommandIndex last_fence = 0;                        // among those passed
-    std::unordered_map<isa::CommandIndex, ClockPtr> clocks;  // where they know more than issue did
-    std::vector<std::uint64_t> ended;                        // by command: when, counted from 1
-    std::vector<isa::CommandIndex> receives;                 // in the order they ended
-    std::unordered_map<isa::CommandIndex, Event> sends;      // of receives
+    isa::CommandIndex last_fence = 0;         // among those passed
+    std::vector<ClockPtr> known;              // by command; null: what issue knew
+    std::vector<std::uint64_t> ended;         // by command: when, counted from 1
+    std::vector<isa::CommandIndex> receives;  // in the order they ended
+    std::vector<Event> sends;                 // by command, of receives; empty if there are none
     std::unordered_map<isa::CommandIndex, std::vector<isa::CommandIndex>> overlaps;
   };
   struct Request {
-    ClockPtr start;
+    ClockPtr start = nullptr;
     std::uint64_t position = 0;
     Agent stream = 0;
     std::vector<std::uint32_t> lines;
     bool completed = false;
-    ClockPtr end;
+    ClockPtr end = nullptr;
   };
   struct Stream {
     Agent agent = 0;
     std::uint64_t requests = 0;
     std::uint32_t current = 0;
   };
-  struct Sent {
+  struct Sent {  // and not yet received
+    std::uint64_t number;
     Event event;
     ClockPtr clock;
   };
@@ -91,21 +92,22 @@ class MemoryOrder {
   ClockPtr end_of(std::uint32_t request);
   ClockPtr end_of_line(Line& line);
 
-  const ClockPtr& issue_clock(Line& line, isa::CommandIndex command);
+  ClockPtr issue_clock(Line& line, isa::CommandIndex command);
   void pass(Line& line, isa::CommandIndex control);
-  ClockPtr after_fence(Line& line, const ClockPtr& before, isa::CommandIndex fence);
+  ClockPtr after_fence(Line& line, ClockPtr before, isa::CommandIndex fence);
   ClockPtr clock_of(Line& line, isa::CommandIndex command);
   ClockPtr operands_clock(Line& line, isa::CommandIndex command);
-  void note(Line& line, isa::CommandIndex command, const ClockPtr& clock);
+  void note(Line& line, isa::CommandIndex command, ClockPtr clock);
 
   RunFacts& facts_;
   std::uint64_t now_ = 0;
   Agent agents_ = 0;
-  std::unordered_map<std::uint32_t, Line> lines_;
+  Clocks clocks_;
+  std::vector<std::unique_ptr<Line>> lines_;  // by origin
   std::unordered_map<std::uint32_t, Request> requests_;
   std::map<std::uint32_t, Stream> streams_;
-  std::map<PeCoord, std::pair<Agent, std::uint64_t>> pes_;  // and the next free position
-  std::map<std::pair<std::uint64_t, std::uint64_t>, Sent> sent_;
+  std::map<PeCoord, std::pair<Agent, std::uint64_t>> pes_;     // and the next free position
+  std::unordered_map<std::uint64_t, std::vector<Sent>> sent_;  // by ring: not more than it has slots
 };
 
 }  // namespace kernbench::data

@@ -4,80 +4,120 @@
 
 namespace kernbench::data {
 
+SlotWatch::Watched& SlotWatch::watched(std::uint64_t ring) {
+  const auto found = rings_.find(ring);
+  return found != rings_.end() ? found->second
+                               : rings_.emplace(ring, Watched{facts_.ring(ring), {}}).first->second;
+}
+
+SlotWatch::Slot* SlotWatch::find(Watched& ring, std::uint64_t number) {
+  const auto found = std::ranges::find(ring.slots, number, &Slot::number);
+  return found == ring.slots.end() ? nullptr : &*found;
+}
+
 void SlotWatch::sent(const Event& event, const Message& message, Time start) {
-  slots_[{message.ring, message.number}].send = event;
-  const auto ring = facts_.ring(message.ring);
-  if (message.number < ring.slots) return;
-  const auto old = slots_.find({message.ring, message.number - ring.slots});
-  if (old == slots_.end()) return;
-  if (!old->second.received)  // stays, as a message nobody received
-    return found_.push_back({old->second.send, event});
-  old->second.overwritten_by = event;
-  old->second.overwritten = start;
-  if (old->second.readers_left == 0) judge(old);
+  Watched& ring = watched(message.ring);
+  if (Slot* old = message.number < ring.ring.slots ? nullptr : find(ring, message.number - ring.ring.slots)) {
+    if (!old->received) {  // stays, as a message nobody received
+      found_.push_back({old->send, event});
+    } else {
+      old->overwritten_by = event;
+      old->overwritten = start;
+      if (old->readers_left == 0) judge(ring, *old);
+    }
+  }
+  ring.slots.push_back({.number = message.number, .send = event});
 }
 
 /// All readers have retired, and the slot has been written again.
-void SlotWatch::judge(std::map<Key, Slot>::iterator slot) {
-  const Slot& s = slot->second;
-  if (s.last_use > s.overwritten) found_.push_back({s.last_user, *s.overwritten_by});
-  slots_.erase(slot);
+void SlotWatch::judge(Watched& ring, Slot& slot) {
+  if (slot.last_use > slot.overwritten) found_.push_back({slot.last_user, *slot.overwritten_by});
+  slot = ring.slots.back();
+  ring.slots.pop_back();
 }
 
 void SlotWatch::received(const Event& event, const Message& message, Time end) {
-  const auto found = slots_.find({message.ring, message.number});
-  if (found == slots_.end()) return;
-  auto& slot = found->second;
+  Watched& ring = watched(message.ring);
+  Slot* slot = find(ring, message.number);
+  if (slot == nullptr) return;
   const auto& program = *facts_.origin(event.origin).program;
   const auto& command = program.command(event.command);
   const auto& tile = program.value(command.result);
-  const bool stays = facts_.ring(message.ring).in_slot && !program.has_destination(command);
-  slot.received = true;
-  slot.readers_left = stays ? tile.readers : 0;
-  slot.last_reader = {event.origin, stays ? tile.last_reader : event.command};
-  slot.last_user = event;
-  slot.last_use = end;
-  if (slot.readers_left > 0) tiles_.emplace(std::pair(event.origin, event.command), found->first);
+  const bool stays = ring.ring.in_slot && !program.has_destination(command);
+  slot->received = true;
+  slot->readers_left = stays ? tile.readers : 0;
+  slot->last_reader = {event.origin, stays ? tile.last_reader : event.command};
+  slot->last_user = event;
+  slot->last_use = end;
+  if (slot->readers_left == 0) return;
+  if (event.origin >= tiles_.size()) tiles_.resize(event.origin + 1);
+  auto& tiles = tiles_[event.origin];
+  if (tiles.empty()) tiles.resize(program.commands().size());
+  tiles[event.command] = {message.ring, message.number, true};
 }
 
 void SlotWatch::ended(const Event& event, Time retired) {
-  const auto* program = facts_.origin(event.origin).program;
-  if (program == nullptr || tiles_.empty()) return;
-  const auto reads = program->reads(program->command(event.command));
+  if (event.origin >= tiles_.size() || tiles_[event.origin].empty()) return;
+  auto& tiles = tiles_[event.origin];
+  const auto& program = *facts_.origin(event.origin).program;
+  const auto reads = program.reads(program.command(event.command));
   for (std::size_t i = 0; i < reads.size(); ++i) {
-    const auto producer = program->value(reads[i]).producer;
-    const auto same = [&](isa::ValueId other) { return program->value(other).producer == producer; };
-    if (producer == isa::kNone || std::ranges::any_of(reads.first(i), same)) continue;
-    const auto tile = tiles_.find({event.origin, producer});
-    if (tile == tiles_.end()) continue;
-    const auto slot = slots_.find(tile->second);
-    if (slot != slots_.end()) {
-      if (retired >= slot->second.last_use) {
-        slot->second.last_use = retired;
-        slot->second.last_user = event;
-      }
-      if (--slot->second.readers_left > 0) continue;
-      if (slot->second.overwritten_by) judge(slot);
-    }
-    tiles_.erase(tile);  // read by all, or its slot is no longer watched
+    const auto producer = program.value(reads[i]).producer;
+    const auto same = [&](isa::ValueId other) { return program.value(other).producer == producer; };
+    if (producer == isa::kNone || !tiles[producer].live || std::ranges::any_of(reads.first(i), same))
+      continue;
+    read(tiles[producer], event, retired);
   }
 }
 
+void SlotWatch::read(Tile& tile, const Event& reader, Time retired) {
+  const auto ring = rings_.find(tile.ring);
+  Slot* slot = ring == rings_.end() ? nullptr : find(ring->second, tile.number);
+  if (slot != nullptr) {
+    if (retired >= slot->last_use) {
+      slot->last_use = retired;
+      slot->last_user = reader;
+    }
+    if (--slot->readers_left > 0) return;
+    if (slot->overwritten_by) judge(ring->second, *slot);
+  }
+  tile.live = false;  // read by all, or its slot is no longer watched
+}
+
+std::vector<std::uint64_t> SlotWatch::rings() const {
+  std::vector<std::uint64_t> all;
+  for (const auto& [ring, watched] : rings_) all.push_back(ring);
+  std::ranges::sort(all);
+  return all;
+}
+
+template <class Fn>
+void SlotWatch::for_slots(std::uint64_t ring, Fn&& fn) const {
+  const auto found = rings_.find(ring);
+  if (found == rings_.end()) return;
+  std::vector<const Slot*> slots;
+  for (const Slot& slot : found->second.slots) slots.push_back(&slot);
+  std::ranges::sort(slots, {}, &Slot::number);
+  for (const Slot* slot : slots) fn(*slot);
+}
+
 void SlotWatch::finish() {
-  for (const auto& [key, slot] : slots_)
-    if (slot.overwritten_by && slot.readers_left > 0)
-      found_.push_back({slot.last_reader, *slot.overwritten_by});
+  for (const auto ring : rings())
+    for_slots(ring, [&](const Slot& slot) {
+      if (slot.overwritten_by && slot.readers_left > 0)
+        found_.push_back({slot.last_reader, *slot.overwritten_by});
+    });
 }
 
 std::vector<Event> SlotWatch::unread(std::optional<std::uint64_t> ring) const {
   std::vector<Event> sends;
-  for (const auto& [key, slot] : slots_)
-    if (!slot.received && (!ring || *ring == key.first)) sends.push_back(slot.send);
+  for (const auto r : ring ? std::vector{*ring} : rings())
+    for_slots(r, [&](const Slot& slot) {
+      if (!slot.received) sends.push_back(slot.send);
+    });
   return sends;
 }
 
-void SlotWatch::drop(std::uint64_t ring) {
-  slots_.erase(slots_.lower_bound({ring, 0}), slots_.upper_bound({ring, UINT64_MAX}));
-}
+void SlotWatch::drop(std::uint64_t ring) { rings_.erase(ring); }
 
 }  // namespace kernbench::data

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <unordered_map>
 #include <utility>
@@ -41,8 +40,8 @@ class SlotWatch {
   void drop(std::uint64_t ring);
 
  private:
-  using Key = std::pair<std::uint64_t, std::uint64_t>;  // ring and number
   struct Slot {
+    std::uint64_t number = 0;
     Event send;
     bool received = false;
     std::uint32_t readers_left = 0;
@@ -52,12 +51,28 @@ class SlotWatch {
     std::optional<Event> overwritten_by;
     Time overwritten;
   };
+  struct Watched {  // a ring
+    Ring ring;
+    std::vector<Slot>
+        slots;  // messages that may still be overwritten, or were too early: about as many as slots
+  };
+  struct Tile {  // received, with readers left
+    std::uint64_t ring = 0;
+    std::uint64_t number = 0;
+    bool live = false;
+  };
 
-  void judge(std::map<Key, Slot>::iterator slot);
+  Watched& watched(std::uint64_t ring);
+  static Slot* find(Watched& ring, std::uint64_t number);
+  void judge(Watched& ring, Slot& slot);
+  void read(Tile& tile, const Event& reader, Time retired);
+  std::vector<std::uint64_t> rings() const;  // in order
+  template <class Fn>
+  void for_slots(std::uint64_t ring, Fn&& fn) const;  // in order
 
   RunFacts& facts_;
-  std::map<Key, Slot> slots_;
-  std::map<std::pair<std::uint32_t, isa::CommandIndex>, Key> tiles_;  // by the receive that made them
+  std::unordered_map<std::uint64_t, Watched> rings_;
+  std::vector<std::vector<Tile>> tiles_;  // by origin, and by the receive that made them
   std::vector<Overwritten> found_;
 };
 
