@@ -1,9 +1,10 @@
 # Two commands do everything: `make run` and `make test`. Both install what is missing, then build.
-.PHONY: run test bench build format lint clean help
+.PHONY: run test test-slow bench build format lint clean help
 
 help:
 	@echo "make run     set up, build, run the main job"
 	@echo "make test    set up, build, run all tests"
+	@echo "make test-slow   run what takes minutes: every algorithm with every number of ranks and kind of buffer"
 	@echo "make bench   set up, build, run the benchmarks beside their SimPy peers"
 	@echo "make lint    check format, layers and clang-tidy        make format   apply clang-format"
 
@@ -20,6 +21,12 @@ test:
 	cmake --preset release -DKERNBENCH_TESTS=ON
 	cmake --build --preset release
 	ctest --preset release -j2
+
+test-slow:
+	@scripts/setup.sh test
+	cmake --preset release -DKERNBENCH_TESTS=ON
+	cmake --build --preset release --target ccl_slow_test
+	ctest --preset slow -j2
 
 bench:
 	@scripts/setup.sh bench

@@ -119,7 +119,8 @@ void Pe::add_wait(const Op& op, BlockedPe& b) const {
   if (op.command().kind == isa::CommandKind::ipcq_send) {
     const QueuePort& port = port_of(op.command());
     if (!is_ready(op) || port.sends.has_credit()) return;
-    wait.what = fmt::format("no credit from {}", to_string(port.plan.peer));
+    wait.what = fmt::format("no credit from {}{}", to_string(port.plan.peer),
+                            port.sends.polls() ? ", for which its CPU looks and issues nothing" : "");
     wait.peers = {port.plan.peer};
   } else if (const auto& receive = static_cast<const ReceiveOp&>(op); receive.port()) {
     if (receive.port()->receives.has(receive.number())) return;

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "ccl/simulated_collective.hpp"
+#include "ccl/like_functional.hpp"
 
 namespace kernbench::ccl {
 namespace {
@@ -11,46 +11,6 @@ using enum DType;
 using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-
-const Registry& registry() {
-  static const Registry kRegistry = builtin_registry();
-  return kRegistry;
-}
-
-Settings settings_of(const std::string& name, std::vector<std::string> set) {
-  return load_config("default", set, registry()).settings(name);
-}
-
-/// Simulates and compares with the functional runner.
-void check(const Settings& settings, const topology::Machine& machine, Group group, std::int64_t n) {
-  SimulatedCollective world(registry(), settings, machine, {.group = group});
-  const auto& plan = world.plan();
-  const bool parts = plan.algorithm.collective == Collective::reduce_scatter ||
-                     plan.algorithm.collective == Collective::all_to_all;
-  const auto pes = static_cast<int>(plan.members.pes().size());
-  const auto elements = parts ? n * plan.members.world_size() : n;
-  const auto inputs = RandomArrays(17).wild(pes, f16, elements);
-  PeArrays tensors;
-  for (const auto& input : inputs) {
-    tensors.push_back({input});
-    const auto c = plan.algorithm.collective;
-    const auto ws = plan.members.world_size();
-    if (has_output(c))
-      tensors.back().emplace_back(f16, Shape{c == Collective::all_gather       ? elements * ws
-                                             : c == Collective::reduce_scatter ? elements / ws
-                                                                               : elements});
-  }
-  const auto result = world.run(tensors);
-  const auto functional = run_functional(
-      registry(), plan.algorithm.name, plan.members, tensors, {.slots = settings.rules.slots},
-      {.slot_size = settings.rules.slot_size, .in_slot = settings.rules.memory == address::MemorySpace::Tcm});
-  EXPECT_EQ(result, functional.tensors);
-  EXPECT_EQ(world.messages(), functional.messages);
-  EXPECT_EQ(world.messages(),
-            plan.algorithm.messages.value({plan.members, elements, settings.rules.slot_size.count() / 2}));
-  EXPECT_THAT(world.hazards(), IsEmpty());
-}
 
 class Simulated : public ::testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Of, Simulated, ::testing::ValuesIn([] {
@@ -70,7 +30,8 @@ TEST_P(Simulated, IsTheSameAsFunctional) {
       std::vector<std::string> set = {fmt::format("ccl.defaults.buffer_kind={}", kind),
                                       "ccl.defaults.slot_size=256"};
       if (group == Group::pe) set.push_back(fmt::format("ccl.algorithms.{}.world_size=8", algorithm.name));
-      check(settings_of(algorithm.name, set), machine, group, 700);  // 6 tiles of at most 128 elements
+      expect_like_functional(settings_of(algorithm.name, set), machine, group,
+                             700);  // 6 tiles of at most 128 elements
     }
 }
 
@@ -92,10 +53,10 @@ TEST(SimulatedRing, WrapsAroundItsSlotsManyTimes) {
   for (const int slots : {2, 4, 8}) {
     SCOPED_TRACE(slots);
     // 500 elements in slots of 4: 125 tiles, each passed on 7 times.
-    check(settings_of("ring_allreduce",
-                      {fmt::format("ccl.defaults.n_slots={}", slots), "ccl.defaults.slot_size=8",
-                       "ccl.algorithms.ring_allreduce.world_size=8"}),
-          machine, Group::pe, 500);
+    expect_like_functional(settings_of("ring_allreduce", {fmt::format("ccl.defaults.n_slots={}", slots),
+                                                          "ccl.defaults.slot_size=8",
+                                                          "ccl.algorithms.ring_allreduce.world_size=8"}),
+                           machine, Group::pe, 500);
   }
 }
 

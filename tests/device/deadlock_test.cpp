@@ -135,8 +135,51 @@ TEST(Deadlock, PollingForACreditThatNeverComesIsFoundToo) {
     for (int i = 0; i < 3; ++i) tl.send("E", x);
   });
   ASSERT_THAT(error.blocked(), SizeIs(1));
+  EXPECT_EQ(
+      error.blocked()[0].waits[0].what,
+      "no credit from sip0.cube0.pe1, for which its CPU looks and issues nothing; sip0.cube0.pe1 runs no "
+      "program");
+}
+
+/// Both send twice before they receive.
+void send_first(tl::Context& tl) {
+  const auto x = tl.full({128}, 1.0, f16);
+  for (int i = 0; i < 2; ++i) tl.send("E", x);
+  for (int i = 0; i < 2; ++i) tl.recv("W", {128}, f16);
+}
+
+// A sleeper's receives are issued while its second send waits; a poller's are not, so its peer never gets a credit.
+TEST(Deadlock, APollerHoldsBackTheReceivesThatWouldFreeItsPeer) {
+  World sleeps;
+  sleeps.wiring.rules.slots = 1;
+  sleeps.ring({kPe0, kPe1});
+  sleeps.run({kPe0, kPe1}, send_first);
+  World polls;
+  polls.wiring.rules.slots = 1;
+  polls.wiring.rules.backpressure = Backpressure::poll;
+  polls.ring({kPe0, kPe1});
+  const auto error = polls.deadlock_of({kPe0, kPe1}, send_first);
+  EXPECT_THAT(error.circle(), ElementsAre(kPe0, kPe1));
+  ASSERT_THAT(error.blocked()[0].waits, SizeIs(1));  // its receives have not been issued
   EXPECT_EQ(error.blocked()[0].waits[0].what,
-            "no credit from sip0.cube0.pe1; sip0.cube0.pe1 runs no program");
+            "no credit from sip0.cube0.pe1, for which its CPU looks and issues nothing");
+}
+
+// A polling sender goes on with the first of several looks after the credit: what waits for it is found each time.
+TEST(Deadlock, PollersThatTakeTurnsEnd) {
+  World w;
+  w.wiring.rules.slots = 1;
+  w.wiring.rules.backpressure = Backpressure::poll;
+  w.wiring.rules.poll = 700_ps;
+  w.ring({kPe0, kPe1, kOther});
+  w.run({kPe0, kPe1, kOther}, [](tl::Context& tl) {
+    const auto x = tl.full({128}, 1.0, f16);
+    for (int i = 0; i < 50; ++i) {
+      tl.send("E", x);
+      tl.recv("W", {128}, f16);
+    }
+  });
+  EXPECT_EQ(w.of(kPe0, OpKind::ipcq_recv).size(), 50u);
 }
 
 TEST(Deadlock, AReceiveFromAnyWaitsForAll) {
