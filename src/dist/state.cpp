@@ -143,11 +143,20 @@ GroupKey State::resolve(const Group& group) const {
                      (group.kind() == Group::Kind::standard && config_->group() == ccl::Group::cube);
   if (group.kind() != Group::Kind::ranks)
     return {cubes ? ccl::Group::cube : ccl::Group::sip, first(world_size())};
-  for (const int r : group.ranks())
+  check_ranks(group.ranks());
+  return {ccl::Group::sip, group.ranks()};
+}
+
+void State::check_ranks(const std::vector<int>& ranks) const {
+  if (ranks.empty()) throw InputError({"dist.group", "group", "it has no ranks", "give at least one"});
+  for (const int r : ranks) {
     if (r < 0 || r >= world_size())
       throw InputError({"dist.group", "group", fmt::format("it has rank {}", r),
                         fmt::format("ranks are 0 to {}", world_size() - 1)});
-  return {ccl::Group::sip, group.ranks()};
+    if (std::ranges::count(ranks, r) > 1)
+      throw InputError(
+          {"dist.group", "group", fmt::format("it has rank {} twice", r), "name each rank once"});
+  }
 }
 
 Gatherings& State::gatherings(const GroupKey& group) {

@@ -64,6 +64,8 @@ class State final : public runtime::Engine::Extension {
   void stalled();
 
  private:
+  /// InputError unless they are some ranks, each once.
+  void check_ranks(const std::vector<int>& ranks) const;
   /// What a rank that is awaited does instead.
   std::string excuse(int rank) const;
   bool has_ended(int rank) const;

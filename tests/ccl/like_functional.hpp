@@ -37,6 +37,16 @@ inline PeArrays random_tensors(const Plan& plan, std::int64_t n, DType dtype) {
   return tensors;
 }
 
+/// All PEs of a lane have the same.
+inline void expect_identical_bits(const Plan& plan, const PeArrays& results) {
+  const auto pes = plan.members.pes();
+  const auto result = [&](PeCoord pe) {
+    return results[static_cast<std::size_t>(std::ranges::find(pes, pe) - pes.begin())].back();
+  };
+  for (const auto& lane : plan.members.lanes)
+    for (const auto pe : lane) ASSERT_EQ(result(pe), result(lane.front())) << to_string(pe);
+}
+
 /// The same bits, as many messages as it and the formula say, no hazards.
 inline void expect_like_functional(const Settings& settings, const topology::Machine& machine, Group group,
                                    std::int64_t n) {
@@ -55,6 +65,7 @@ inline void expect_like_functional(const Settings& settings, const topology::Mac
   EXPECT_EQ(world.messages(), plan.algorithm.messages.value(work));
   EXPECT_EQ(functional.rounds, plan.algorithm.rounds.value(work));
   EXPECT_THAT(world.hazards(), ::testing::IsEmpty());
+  if (plan.algorithm.identical_bits.value_or(false)) expect_identical_bits(plan, result);
 }
 
 }  // namespace kernbench::ccl

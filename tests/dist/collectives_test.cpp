@@ -183,6 +183,12 @@ TEST(CollectiveLayouts, ThatCannotBeAreRefused) {
                 all_reduce(torch.empty({8}, i32), ReduceOp::SUM, Group::of({0, 2}));
               }),
               HasSubstr("ranks are 0 to 1"));
+  EXPECT_THAT(refused([&] {
+                all_reduce(torch.empty({8}, i32), ReduceOp::SUM, Group::of({1, 0, 1}));
+              }),
+              HasSubstr("it has rank 1 twice"));
+  EXPECT_THAT(refused([&] { all_reduce(torch.empty({8}, i32), ReduceOp::SUM, Group::of({})); }),
+              HasSubstr("it has no ranks"));
   EXPECT_THAT(refused([&] { send(torch.empty({8}, i32), 5); }), HasSubstr("two ranks of 0 to 1"));
 }
 
