@@ -115,8 +115,8 @@ bool TileStream::feed_step() {
     Step& step = *feeding_.back();
     if (!pe_.dma_.channel(Direction::read).has_room()) return false;
     const bool both = a_.in_memory && b_.in_memory;
-    start_transfer(step, both ? step.transfers_to_start == 2 : a_.in_memory);
-    --step.transfers_to_start;
+    const int left = step.transfers_to_start--;
+    start_transfer(step, both ? left == 2 : a_.in_memory);
     return true;
   }
   if (next_step_ == steps_) return false;
@@ -146,10 +146,15 @@ void TileStream::start_transfer(Step& step, bool is_a) {
   transfer.cause = started_;
   transfer.cause.consider(buffer_freed_);
   transfer.cause.consider(room_);
+  issue(transfer);
+}
+
+/// A tile of a matrix without rows or columns has nothing to move: it retires at once.
+void TileStream::issue(Transfer& transfer) {
   transfer.self = pe_.next_serial();
-  transfer.started = pe_.partition_.now();
+  transfer.started = transfer.at_memory = transfer.through_memory = pe_.partition_.now();
   transfer.end = pe_.tcm_;
-  pe_.dma_.issue(transfer);
+  transfer.pieces.empty() ? transfer_retired(transfer) : pe_.dma_.issue(transfer);
 }
 
 TileStream::Matrix TileStream::matrix_of(isa::ValueId value) const {
@@ -168,6 +173,7 @@ void TileStream::fill_pieces(Transfer& transfer, const Matrix& matrix, std::int6
   const std::int64_t first = row * matrix.row_stride + col * matrix.col_stride;
   const std::uint64_t address = matrix.address + static_cast<std::uint64_t>(first * matrix.itemsize);
   transfer.pieces.clear();
+  if (rows == 0 || cols == 0) return;
   translate(pe_.device_, pe_.mmu_,
             Rectangle{address, rows, cols, matrix.row_stride, matrix.col_stride, matrix.itemsize},
             pe_.issuer_of(op_->index()), transfer.pieces);
@@ -304,10 +310,7 @@ void TileStream::output_ready(const Tile& t, const Cause& because) {
   transfer.direction = Direction::write;
   fill_pieces(transfer, out_, t.m * pe_.spec_.tile_m, t.n * pe_.spec_.tile_n, t.rows, t.cols);
   transfer.cause = because;
-  transfer.self = pe_.next_serial();
-  transfer.started = pe_.partition_.now();
-  transfer.end = pe_.tcm_;
-  pe_.dma_.issue(transfer);
+  issue(transfer);
 }
 
 void TileStream::finish_if_done() {

@@ -52,6 +52,7 @@ class TileStream {
   void feed();
   bool feed_step();
   void start_transfer(Step& step, bool is_a);
+  void issue(Transfer& transfer);
   void transfer_retired(Transfer& transfer);
   void try_compute();
   void compute(Step& step);

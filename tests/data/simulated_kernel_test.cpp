@@ -5,8 +5,7 @@
 #include <random>
 
 #include "data/hazards.hpp"
-#include "data/replay.hpp"
-#include "device/pe_world.hpp"
+#include "data/simulated_world.hpp"
 
 namespace kernbench::data {
 namespace {
@@ -14,57 +13,8 @@ namespace {
 using namespace kernbench::dtypes;
 using device::OpRecord;
 using device::testing::kBase;
-using device::testing::Kernels;
 
-/// What replay asks of a run of kernels, without queues and host transfers.
-class Facts : public RunFacts {
- public:
-  explicit Facts(Kernels& kernels) : kernels_(kernels) {}
-  const device::Origin& origin(std::uint32_t index) override { return kernels_.processors.origins()[index]; }
-  void translate(std::uint32_t index, address::VirtAddr begin, Bytes size,
-                 std::vector<address::PhysPiece>& out) override {
-    kernels_.device.mmu(origin(index).pe).translate(begin, size, out);
-  }
-  Message message(const OpRecord&) override { return {}; }
-  Ring ring(std::uint64_t) override { return {}; }
-  HostTransfer host_transfer(const OpRecord&) override { return {}; }
-  RequestOrder request_order(std::uint32_t) override { return {}; }
-
- private:
-  Kernels& kernels_;
-};
-
-class World {
- public:
-  address::PhysAddr place(PeCoord pe, std::uint64_t offset) const {
-    return address::pe_hbm_addr(pe, kernels.device.machine().hbm_slice(),
-                                Bytes(static_cast<std::int64_t>(offset)));
-  }
-  void put(PeCoord pe, std::uint64_t offset, const NdArray& array) {
-    store.write(place(pe, offset), array.bytes());
-  }
-  NdArray get(PeCoord pe, std::uint64_t offset, DType dtype, const Shape& shape) {
-    NdArray array(dtype, shape);
-    store.read(place(pe, offset), array.bytes());
-    return array;
-  }
-  /// The records in order of (end, partition, id); the host's partition has but completions, which replay ignores.
-  std::vector<OpRecord> ordered() const {
-    std::vector<OpRecord> records = kernels.log.records;
-    std::stable_sort(records.begin(), records.end(),
-                     [](const OpRecord& a, const OpRecord& b) { return a.end < b.end; });
-    return records;
-  }
-  void replay(int threads = 1) {
-    ReplayExecutor executor(store, facts, {.threads = threads});
-    for (const OpRecord& r : ordered()) executor.append(r);
-    executor.finish();
-  }
-
-  Kernels kernels;
-  Facts facts{kernels};
-  MemoryStore store;
-};
+using World = SimulatedWorld;
 
 NdArray random_f16(std::uint32_t seed, const Shape& shape) {
   std::mt19937 random(seed);
@@ -133,14 +83,15 @@ TEST(SimulatedKernel, AStoreThenALoadReadsWhatWasStored) {
   for (const F16 x : result.view<F16>()) EXPECT_EQ(static_cast<float>(x), 6.0f);
 }
 
-// A thousand times 1 MiB of scratch reused, a tile kept over all of it, and the same kernel twice.
+// 16 KiB of scratch hold the tile that is kept (2 KiB), a sum, a tile of ones and their sum (4 KiB each). 2000 rounds of
+// 8 KiB use all of it a thousand times. The same kernel twice.
 TEST(SimulatedKernel, ScratchReusedAThousandTimesKeepsValues) {
-  World world;
+  World world({"pe.pe_tcm.kernel_scratch_mb=0.015625"});
   world.put({0, 0, 0}, 0, random_f16(3, {1024}));
   const auto kernel = [](tl::Context& tl) {
     auto kept = tl.load(tl::Ptr(kBase), {1024}, f16);
     auto sum = tl.zeros({1024}, f32);
-    for (int i = 0; i < 1000; ++i) sum = sum + tl.full({1024}, 1.0, f32);
+    for (int i = 0; i < 2000; ++i) sum = sum + tl.full({1024}, 1.0, f32);
     tl.store(tl::Ptr(kBase + 0x10000), sum);
     tl.store(tl::Ptr(kBase + 0x20000), kept);
   };
@@ -148,7 +99,7 @@ TEST(SimulatedKernel, ScratchReusedAThousandTimesKeepsValues) {
   world.kernels.run({0, 0, 0}, kernel);
   world.replay(2);
   const NdArray sums = world.get({0, 0, 0}, 0x10000, f32, {1024});
-  for (const float x : sums.view<float>()) ASSERT_EQ(x, 1000.0f);
+  for (const float x : sums.view<float>()) ASSERT_EQ(x, 2000.0f);
   EXPECT_TRUE(same_bits(world.get({0, 0, 0}, 0x20000, f16, {1024}), random_f16(3, {1024})));
 }
 

@@ -108,7 +108,6 @@ TEST(Pe, MathTakesItsClassOfCycles) {
 }
 
 void overlap(tl::Context& tl) {
-  tl::Tile sum;
   for (int i = 0; i < 4; ++i) {
     auto x = tl.load(tl::Ptr(kBase + static_cast<std::uint64_t>(i) * 0x1000), {32, 64}, f16);
     auto y = tl.exp(x);
@@ -131,6 +130,12 @@ TEST(Pe, LoadsOverlapCompute) {
                    {43'005_ps, first + 128_ns + 8_ns},  // computes 163.005 … 291.005
                    {first, first + 256_ns + 8_ns},      // fetched when the second began to compute
                    {first + 128_ns, first + 384_ns + 8_ns}}));
+  // A store of 4096 B starts when its tile is there: the TCM's read port, which has fetched the next exp meanwhile, and
+  // the slice are free.
+  Spans stores;
+  for (const Time end : {first, first + 128_ns, first + 256_ns, first + 384_ns})
+    stores.push_back({end + 8_ns, end + 8_ns + kMove});
+  EXPECT_EQ(k.spans(OpKind::dma_write), stores);
   const auto math = k.of(OpKind::math);
   EXPECT_EQ(math[0].reason, Reason::operand);
   EXPECT_EQ(math[2].reason, Reason::engine);
