@@ -13,9 +13,11 @@ namespace kernbench {
 class Shape {
  public:
   static constexpr int kMaxRank = 8;
+  static constexpr std::int64_t kMaxElements = std::int64_t{1} << 60;
 
   Shape() = default;
-  /// InputError on a negative extent, a rank above kMaxRank or more elements than fit in 63 bits.
+  /// InputError on a negative extent, a rank above kMaxRank or more than kMaxElements; extents of 0 make no
+  /// others fit, so that strides and bytes of any shape are numbers.
   Shape(std::initializer_list<std::int64_t> extents) : Shape(std::span(extents.begin(), extents.size())) {}
   explicit Shape(std::span<const std::int64_t> extents);
 

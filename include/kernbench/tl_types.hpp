@@ -74,10 +74,12 @@ class Tile {
 
  private:
   friend class Recorder;
-  Tile(Recorder* recorder, isa::ValueId id) : recorder_(recorder), id_(id) {}
+  Tile(Recorder* recorder, isa::ValueId id, std::uint32_t recording)
+      : recorder_(recorder), id_(id), recording_(recording) {}
 
   Recorder* recorder_ = nullptr;
   isa::ValueId id_ = isa::kNone;
+  std::uint32_t recording_ = 0;  // a recorder makes many, and another may come to stand at its place
 };
 
 /// A tile or a number, with the line at which it was used: operators learn their source line from it.
@@ -191,9 +193,11 @@ class Op {
 
  private:
   friend class Recorder;
-  Op(const Recorder* recorder, isa::CommandIndex command) : recorder_(recorder), command_(command) {}
+  Op(const Recorder* recorder, isa::CommandIndex command, std::uint32_t recording)
+      : recorder_(recorder), command_(command), recording_(recording) {}
   const Recorder* recorder_;
   isa::CommandIndex command_;
+  std::uint32_t recording_;
 };
 
 /// What recv_async returns: a tile to be had from `tl.wait`.
@@ -209,14 +213,18 @@ template <std::integral T>
 class IntRange {
  public:
   struct Iterator {
-    T at, step;
+    T at, step, end;
     T operator*() const { return at; }
-    Iterator& operator++() { return at = static_cast<T>(at + step), *this; }
-    bool operator!=(const Iterator& end) const { return at < end.at; }
+    Iterator& operator++() {
+      const auto left = static_cast<std::make_unsigned_t<T>>(end) - static_cast<std::make_unsigned_t<T>>(at);
+      at = left > static_cast<std::make_unsigned_t<T>>(step) ? static_cast<T>(at + step) : end;
+      return *this;
+    }
+    bool operator!=(const Iterator& last) const { return at < last.at; }
   };
   IntRange(T begin, T end, T step) : begin_(begin), end_(end), step_(step) {}
-  Iterator begin() const { return {begin_, step_}; }
-  Iterator end() const { return {end_, step_}; }
+  Iterator begin() const { return {begin_, step_, end_}; }
+  Iterator end() const { return {end_, step_, end_}; }
 
  private:
   T begin_, end_, step_;

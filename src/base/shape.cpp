@@ -24,14 +24,18 @@ Shape::Shape(std::span<const std::int64_t> extents) {
   if (extents.size() > kMaxRank)
     reject("shape.rank", fmt::format("shape {} has {} axes", text_of(extents), extents.size()),
            fmt::format("at most {} are possible", kMaxRank));
+  std::int64_t product = 1;  // of all but 0
   for (const auto extent : extents) {
     if (extent < 0)
       reject("shape.negative", fmt::format("shape {} has a negative extent", text_of(extents)),
              "extents are 0 or more");
-    if (__builtin_mul_overflow(elements_, extent, &elements_))
+    elements_ = extent == 0 ? 0 : elements_;
+    if (__builtin_mul_overflow(product, std::max<std::int64_t>(extent, 1), &product) ||
+        product > kMaxElements)
       reject("shape.size", fmt::format("shape {} has too many elements", text_of(extents)),
-             "their number must fit in 63 bits");
+             "at most 2⁶⁰ are possible");
   }
+  elements_ *= product;
   std::ranges::copy(extents, extents_.begin());
   rank_ = static_cast<int>(extents.size());
 }

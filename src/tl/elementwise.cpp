@@ -219,6 +219,7 @@ Tile Context::arange(std::int64_t begin, std::int64_t end, At at) {
   if (end <= begin)
     recorder_->fail(
         at, {"shape", fmt::format("arange({}, {}) has no elements", begin, end), "end is above begin"});
+  recorder_->check_number(static_cast<double>(begin), DType::i32, "arange", at);
   recorder_->check_number(static_cast<double>(end - 1), DType::i32, "arange", at);
   return recorder_->create(MathOp::arange, {end - begin}, static_cast<double>(begin), DType::i32, at);
 }

@@ -66,12 +66,14 @@ void check_acc(Recorder& r, const Product& p, isa::ValueId acc, DType out, At at
                 fmt::format("acc is {} or the result's dtype", to_string(p.accumulator))});
 }
 
-bool broadcasts_to(const Shape& from, const Shape& to) {
-  for (int back = 1; back <= from.rank(); ++back)
-    if (back > to.rank() ||
-        (from[from.rank() - back] != 1 && from[from.rank() - back] != to[to.rank() - back]))
-      return false;
-  return true;
+// As a store's: strides are above 0 where there is more than one element.
+void check_out_strides(Recorder& r, isa::ValueId out, At at) {
+  const auto& shape = r.shape(out);
+  for (int axis = 0; axis < 2; ++axis)
+    if (shape[axis] > 1 && r.layout(out).strides[static_cast<std::size_t>(axis)] == 0)
+      r.fail(at, {"strides",
+                  fmt::format("composite gemm into {} with stride 0 in axis {}", r.describe(out), axis),
+                  "each element of the result has a place of its own"});
 }
 
 isa::EpilogueStep checked_step(Recorder& r, const Product& p, const EpilogueOp& step, At at) {
@@ -130,6 +132,7 @@ Op Context::composite(std::string_view op, const Tile& a, const Tile& b, const T
     r.fail(at, {"shape", fmt::format("composite gemm into {}", r.describe(to)),
                 fmt::format("the product is {}", to_string(Shape{product.m, product.n}))});
   check_out_dtype(r, product, r.value(to).dtype, "composite gemm", at);
+  check_out_strides(r, to, at);
 
   std::vector<isa::ValueId> reads{left, right};
   std::vector<isa::EpilogueStep> steps;

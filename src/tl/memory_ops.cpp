@@ -32,13 +32,17 @@ std::vector<isa::LaneRange> runs_of(const std::vector<double>& on, const Shape& 
   return runs;
 }
 
-bool broadcasts_to(const Shape& from, const Shape& to) {
-  if (from.rank() > to.rank()) return false;
-  for (int back = 1; back <= from.rank(); ++back) {
-    const auto extent = from[from.rank() - back];
-    if (extent != 1 && extent != to[to.rank() - back]) return false;
+// Whether the last element is so far from the first that its place is no number of bytes any more.
+bool reaches_too_far(const Shape& shape, const isa::Strides& strides) {
+  std::int64_t reach = 0;
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    std::int64_t step = 0;
+    if (__builtin_mul_overflow(std::max<std::int64_t>(shape[axis] - 1, 0),
+                               strides[static_cast<std::size_t>(axis)], &step) ||
+        __builtin_add_overflow(reach, step, &reach) || reach > Shape::kMaxElements)
+      return true;
   }
-  return true;
+  return false;
 }
 
 }  // namespace
@@ -66,6 +70,10 @@ std::uint32_t Recorder::strides_id(const Dims& strides, const Shape& shape, bool
                        : "strides are 0 or more"});
     given[static_cast<std::size_t>(axis)] = stride;
   }
+  if (reaches_too_far(shape, given))
+    fail(at,
+         {"strides", fmt::format("{} of shape {} with strides {}", op, to_string(shape), text_of(strides)),
+          "its last element is more than 2⁶⁰ elements from the first"});
   return given == isa::row_major(shape) ? isa::kNone : builder_.strides(given);
 }
 
@@ -170,13 +178,14 @@ Ptr operator+(Ptr p, const PointerTile& offsets) { Recorder::reject_pointer_tile
 
 void Recorder::reject_pointer_tile(Ptr p, const PointerTile& offsets) {
   const auto* recorder = offsets.tile.recorder_;
+  const bool known = recorder != nullptr && recorder->is_own(offsets.tile);
   const Complaint complaint{
       "pointer-tile",
       fmt::format("pointer {:#x} plus the tile {}", p.address(),
-                  recorder == nullptr ? std::string("(empty)") : recorder->describe(offsets.tile.id())),
+                  known ? recorder->describe(offsets.tile.id()) : std::string("(empty)")),
       "there are no tiles of pointers: give load and store one address and `strides`, and a `mask` if need "
       "be"};
-  if (recorder != nullptr) recorder->fail(offsets.at, complaint);
+  if (known) recorder->fail(offsets.at, complaint);
   throw KernelError({.id = "tl.pointer-tile",
                      .where = isa::to_string({offsets.at.file_name(), offsets.at.line()}),
                      .what = complaint.what,

@@ -4,17 +4,28 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <atomic>
 
 #include "isa/scratch.hpp"
 
 namespace kernbench::tl {
+namespace {
+
+std::uint32_t next_recording() {
+  static std::atomic<std::uint32_t> last = 0;
+  return ++last;
+}
+
+}  // namespace
 
 Recorder::Recorder(Environment environment)
     : environment_(std::move(environment)),
+      recording_(next_recording()),
       scratch_granules_(static_cast<std::uint64_t>(environment_.scratch.count() / isa::kGranuleBytes)),
       builder_(environment_.kernel, environment_.pe) {}
 
 void Recorder::begin() {
+  recording_ = next_recording();
   builder_ = isa::ProgramBuilder(environment_.kernel, environment_.pe);
   finished_program_ = {};
   finished_ = false;
@@ -85,7 +96,7 @@ void Recorder::fail_handle(const Tile& t, std::string_view op, At at) const {
   if (t.recorder_ == nullptr)
     fail(at,
          {"tile", fmt::format("{} of an empty tile", op), "assign the handle the result of a tl call first"});
-  if (t.recorder_ == this && t.id_ < builder_.program().values().size())
+  if (is_own(t))
     fail(at, {"tile", fmt::format("{} of {}, a reference to memory", op, describe(t.id_)),
               "load it first; only composite takes references"});
   fail(at, {"tile", fmt::format("{} of a tile of another recording", op),
@@ -98,6 +109,11 @@ const isa::Program& Recorder::program_of(const Tile& tile) {
                        .where = "",
                        .what = "an empty tile has no dtype and no shape",
                        .hint = "assign the handle the result of a tl call first"});
+  if (tile.recording_ != tile.recorder_->recording_)
+    throw KernelError({.id = "tl.tile",
+                       .where = "",
+                       .what = "dtype or shape of a tile of another recording",
+                       .hint = "tiles live in the kernel run that made them"});
   return tile.recorder_->program();
 }
 
@@ -112,7 +128,8 @@ std::string Recorder::describe(std::span<const isa::ValueId> ids) const {
 }
 
 void Recorder::check_op(const Op& op, At at) const {
-  if (op.recorder_ != this || op.command_ >= builder_.program().commands().size())
+  if (op.recorder_ != this || op.recording_ != recording_ ||
+      op.command_ >= builder_.program().commands().size())
     fail(at, {"tile", "wait for a command of another recording", "wait in the kernel run that made it"});
 }
 

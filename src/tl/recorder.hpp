@@ -16,6 +16,10 @@
 
 namespace kernbench::tl {
 
+/// `[32, 64]`
+std::string text_of(const Dims& dims);
+bool broadcasts_to(const Shape& from, const Shape& to);
+
 class Recorder {
  public:
   explicit Recorder(Environment environment);
@@ -59,15 +63,15 @@ class Recorder {
   }
   /// The same, references allowed.
   isa::ValueId tile_or_reference(const Tile& t, std::string_view op, At at) const {
-    if (t.recorder_ != this || t.id_ >= builder_.program().values().size()) [[unlikely]]
+    if (!is_own(t)) [[unlikely]]
       fail_handle(t, op, at);
     return t.id_;
   }
   /// `%3:f16[32]`
   std::string describe(isa::ValueId id) const;
   std::string describe(std::span<const isa::ValueId> ids) const;
-  Tile handle(isa::ValueId id) { return Tile(this, id); }
-  Op op(isa::CommandIndex command) const { return Op(this, command); }
+  Tile handle(isa::ValueId id) { return Tile(this, id, recording_); }
+  Op op(isa::CommandIndex command) const { return Op(this, command, recording_); }
   void check_op(const Op& op, At at) const;
 
   const isa::Value& value(isa::ValueId id) const { return builder_.program().value(id); }
@@ -120,6 +124,9 @@ class Recorder {
   static Tile operation(MathOp op, std::initializer_list<Operand> operands);
 
  private:
+  bool is_own(const Tile& t) const {
+    return t.recorder_ == this && t.recording_ == recording_ && t.id_ < builder_.program().values().size();
+  }
   struct Typed {  // operands of a math command with their common type
     std::array<isa::ValueId, 3> ids;
     std::array<DType, 3> dtypes;
@@ -135,6 +142,7 @@ class Recorder {
   [[noreturn]] void fail_handle(const Tile& t, std::string_view op, At at) const;
 
   Environment environment_;
+  std::uint32_t recording_;  // no other of this process has the same number, nor a handle to it
   std::uint64_t scratch_granules_;
   isa::ProgramBuilder builder_;
   isa::Program finished_program_;

@@ -22,15 +22,14 @@ bool in_row_major_order(const Shape& shape, const Strides& strides) {
   return true;
 }
 
-std::string text_of(const Dims& dims) { return fmt::format("[{}]", fmt::join(dims.values(), ", ")); }
-
 // A shape with at most one −1, which becomes what is left of `elements`.
 std::vector<std::int64_t> inferred(const Dims& dims, std::int64_t elements) {
   std::vector<std::int64_t> extents(dims.values().begin(), dims.values().end());
   const auto open = std::ranges::find(extents, -1);
   if (open == extents.end()) return extents;
   std::int64_t known = 1;
-  for (const auto e : extents) known *= e == -1 ? 1 : e;
+  for (const auto e : extents)
+    if (__builtin_mul_overflow(known, e == -1 ? 1 : e, &known)) return extents;
   if (known > 0 && elements % known == 0) *open = elements / known;
   return extents;
 }
@@ -41,6 +40,17 @@ std::int64_t bound(std::int64_t b, std::int64_t extent) {
 }
 
 }  // namespace
+
+std::string text_of(const Dims& dims) { return fmt::format("[{}]", fmt::join(dims.values(), ", ")); }
+
+bool broadcasts_to(const Shape& from, const Shape& to) {
+  if (from.rank() > to.rank()) return false;
+  for (int back = 1; back <= from.rank(); ++back) {
+    const auto extent = from[from.rank() - back];
+    if (extent != 1 && extent != to[to.rank() - back]) return false;
+  }
+  return true;
+}
 
 Tile Recorder::view(isa::ValueId of, std::uint32_t shape, const Strides& strides, std::int64_t offset) {
   const auto& v = value(of);
@@ -94,8 +104,9 @@ Tile Recorder::slice(const Tile& x, std::span<const Slice> slices, At at) {
             fmt::format("0 ≤ begin ≤ end ≤ {}, step ≥ 1", from[axis])});
     now.offset += begin * now.strides[at_axis(axis)];
     if (s.drops_axis) continue;
-    strides[extents.size()] = s.step * now.strides[at_axis(axis)];
-    extents.push_back((end - begin + s.step - 1) / s.step);
+    const auto left = begin == end ? 0 : (end - begin - 1) / s.step + 1;
+    strides[extents.size()] = left > 1 ? s.step * now.strides[at_axis(axis)] : now.strides[at_axis(axis)];
+    extents.push_back(left);
   }
   return view(id, builder_.shape(extents), strides, now.offset);
 }
@@ -153,17 +164,14 @@ Tile Context::broadcast_to(const Tile& x, const Dims& shape, At at) {
   const auto& wanted = recorder_->program().shape_of(to);
   const auto from = recorder_->shape(id);
   const auto old = recorder_->layout(id);
-  const int more = wanted.rank() - from.rank();
-  Strides strides{};
-  bool possible = more >= 0;
-  for (int i = 0; possible && i < from.rank(); ++i) {
-    possible = from[i] == wanted[i + more] || from[i] == 1;
-    strides[at_axis(i + more)] = from[i] == wanted[i + more] ? old.strides[at_axis(i)] : 0;
-  }
-  if (!possible)
+  if (!broadcasts_to(from, wanted))
     recorder_->fail(
         at, {"shape", fmt::format("broadcast_to of {} to {}", recorder_->describe(id), text_of(shape)),
              "aligned at the last axis, extents must be equal or the tile's 1"});
+  const int more = wanted.rank() - from.rank();
+  Strides strides{};
+  for (int i = 0; i < from.rank(); ++i)
+    strides[at_axis(i + more)] = from[i] == wanted[i + more] ? old.strides[at_axis(i)] : 0;
   return recorder_->view(id, to, strides, old.offset);
 }
 

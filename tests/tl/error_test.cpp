@@ -247,6 +247,86 @@ TEST(Errors, OfHandles) {
                  "load it first");
 }
 
+// Numbers with which careless arithmetic would overflow.
+TEST(Errors, OfExtentsAndStridesBeyondAllMeasure) {
+  constexpr std::int64_t kHuge = std::int64_t{1} << 40, kMost = std::numeric_limits<std::int64_t>::max();
+  EXPECT_REFUSED(error_of([](Context& tl) {
+                   tl.load(kA, {kHuge, kHuge}, f16);
+                 }),
+                 "tl.shape", "too many elements", "2⁶⁰");
+  EXPECT_REFUSED(error_of([](Context& tl) {
+                   tl.load(kA, {0, kHuge, kHuge}, f16);  // no elements, but what strides?
+                 }),
+                 "tl.shape", "too many elements", "");
+  EXPECT_REFUSED(error_of([](Context& tl) { tl.ref(kA, {kMost}, f32); }), "tl.shape", "too many elements",
+                 "");
+  EXPECT_REFUSED(error_of([](Context& tl) { tl.recv("E", {kMost / 2}, f32); }), "tl.shape", "recv: shape",
+                 "");
+  EXPECT_REFUSED(error_of([](Context& tl) { tl.load(kA, {kHuge}, f32); }), "tl.scratch", "alone exceeds", "");
+  EXPECT_REFUSED(error_of([](Context& tl) {
+                   tl.reshape(tl.load(kA, {4}, f16), {kHuge, kHuge, -1});
+                 }),
+                 "tl.shape", "reshape", "");
+  EXPECT_REFUSED(error_of([](Context& tl) { tl.broadcast_to(tl.load(kA, {1}, f16), {kMost}); }), "tl.shape",
+                 "broadcast_to", "");
+  EXPECT_REFUSED(error_of([](Context& tl) {
+                   tl.load(kA, {4, 2}, f16, {.strides = {kMost, 1}});
+                 }),
+                 "tl.strides", "load of shape [4, 2] with strides [9223372036854775807, 1]", "2⁶⁰");
+  EXPECT_REFUSED(error_of([](Context& tl) { tl.ref(kA, {3}, f16, {kMost / 2}); }), "tl.strides", "ref", "");
+  EXPECT_REFUSED(error_of([](Context& tl) { tl.arange(std::numeric_limits<std::int64_t>::min(), 0); }),
+                 "tl.scalar", "is no i32", "");
+  EXPECT_NO_THROW(recorded([](Context& tl) {
+    tl.load(kA, {1, 4}, f16, {.strides = {kMost, 1}});  // of one row the stride does not matter
+    EXPECT_EQ(tl.load(kA, {8}, f16).slice({{3, Slice::kEnd, kMost}}).shape(), Shape{1});
+  }));
+}
+
+TEST(Errors, OfACompositeWhoseResultsShareAPlace) {
+  const auto into = [](auto out) {
+    return [out](Context& tl) {
+      const auto r = tl.ref(kA, {16, 16}, f16);
+      tl.composite("gemm", r, r, out(tl));
+    };
+  };
+  EXPECT_REFUSED(error_of(into([](Context& tl) {
+                   return tl.ref(kB, {16, 16}, f16, {0, 1});
+                 })),
+                 "tl.strides", "composite gemm into @0x20000:f16[16, 16] with stride 0 in axis 0", "its own");
+  EXPECT_REFUSED(error_of(into([](Context& tl) {
+                   return tl.broadcast_to(tl.ref(kB, {16, 1}, f16), {16, 16});
+                 })),
+                 "tl.strides", "axis 1", "");
+}
+
+// A kernel that keeps a tile in a variable of its own meets it again on the next PE, where it would be another value.
+TEST(Errors, OfTilesKeptFromAnEarlierRecording) {
+  Tile kept;
+  std::optional<Op> op;
+  const auto keep = [&](Context& tl) {
+    kept = tl.zeros({4}, f16);
+    op = tl.store(kA, kept);
+  };
+  Context tl({.kernel = "faulty", .pe = {1, 2, 3}});
+  run_kernel(keep, tl);
+  const auto again = [&](auto use) {
+    tl.begin();
+    tl.store(kA, tl.zeros({4}, f16));  // the same value and command numbers exist again
+    try {
+      use();
+    } catch (const KernelError& e) {
+      return e;
+    }
+    ADD_FAILURE() << "a tile of an earlier recording was taken";
+    return KernelError({.id = "none", .where = "", .what = "", .hint = ""});
+  };
+  EXPECT_REFUSED(again([&] { tl.exp(kept); }), "tl.tile", "exp of a tile of another recording", "");
+  EXPECT_REFUSED(again([&] { kept + kept; }), "tl.tile", "another recording", "");
+  EXPECT_REFUSED(again([&] { tl.wait(*op); }), "tl.tile", "another recording", "");
+  EXPECT_EQ(again([&] { kept.shape(); }).id(), "tl.tile");
+  EXPECT_EQ(again([&] { kA + kept; }).id(), "tl.pointer-tile");
+}
+
 TEST(Errors, AfterTheRecordingHasEnded) {
   Context tl;
   Tile kept;

@@ -101,6 +101,19 @@ TEST(Program, StaticRangeIsARange) {
   for (const int i : tl.static_range(5, 5)) ADD_FAILURE() << i;
 }
 
+TEST(Program, StaticRangeEndsAtTheLargestNumber) {
+  Context tl;
+  std::vector<int> seen;
+  constexpr int top = std::numeric_limits<int>::max();
+  for (const int i : tl.static_range(top - 3, top, 2)) seen.push_back(i);
+  EXPECT_THAT(seen, ElementsAre(top - 3, top - 1));
+  seen.clear();
+  for (const int i : tl.static_range(std::numeric_limits<int>::min(), top, top)) seen.push_back(i);
+  EXPECT_THAT(seen, ElementsAre(-top - 1, -1, top - 1));
+  for ([[maybe_unused]] const int i : tl.static_range(5, 5)) ADD_FAILURE();
+  for ([[maybe_unused]] const int i : tl.static_range(-5)) ADD_FAILURE();
+}
+
 TEST(Program, LoadScalarAsksTheHostAndRecordsARead) {
   const std::map<std::uint64_t, double> memory{{0x1000, 3}, {0x1004, 0.5}};
   std::vector<DType> asked;
