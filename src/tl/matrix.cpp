@@ -70,7 +70,7 @@ void check_acc(Recorder& r, const Product& p, isa::ValueId acc, DType out, At at
 void check_out_strides(Recorder& r, isa::ValueId out, At at) {
   const auto& shape = r.shape(out);
   for (int axis = 0; axis < 2; ++axis)
-    if (shape[axis] > 1 && r.layout(out).strides[static_cast<std::size_t>(axis)] == 0)
+    if (shape.elements() > 0 && shape[axis] > 1 && r.layout(out).strides[static_cast<std::size_t>(axis)] == 0)
       r.fail(at, {"strides",
                   fmt::format("composite gemm into {} with stride 0 in axis {}", r.describe(out), axis),
                   "each element of the result has a place of its own"});

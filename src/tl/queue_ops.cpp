@@ -20,7 +20,10 @@ const Queue* Recorder::find_queue(std::string_view name, std::string_view op, At
             known.empty() ? "this PE is not wired to any queue" : "this PE has " + join(known)});
 }
 
-void Recorder::check_slot(const Queue* queue, Bytes size, std::string_view op, At at) const {
+void Recorder::check_message(const Queue* queue, Bytes size, std::string_view op, At at) const {
+  if (size == 0_B)
+    fail(at, {"shape", fmt::format("{} of a tile of no elements", op),
+              "a message has at least one byte; leave it out on both sides"});
   if (queue == nullptr || size <= queue->slot_size) return;
   fail(at, {"slot",
             fmt::format("{} {}: a tile of {} in slots of {}", op, queue->direction, to_string(size),
@@ -30,7 +33,7 @@ void Recorder::check_slot(const Queue* queue, Bytes size, std::string_view op, A
 
 isa::ValueId Recorder::received(const Queue* queue, std::uint32_t shape, DType dtype,
                                 const RecvOptions& options, At at) {
-  check_slot(queue, Bytes(builder_.program().shape_of(shape).elements() * itemsize(dtype)), "recv", at);
+  check_message(queue, Bytes(builder_.program().shape_of(shape).elements() * itemsize(dtype)), "recv", at);
   if (!options.dst_addr.is_null()) return builder_.placed(dtype, shape, options.dst_addr.address());
   return queue != nullptr && queue->in_slot ? builder_.tile(dtype, shape, 0) : new_tile(dtype, shape, at);
 }
@@ -39,7 +42,7 @@ Op Context::send(std::string_view direction, const Tile& tile, At at) {
   auto& r = *recorder_;
   const auto id = r.tile(tile, "send", at);
   const auto* queue = r.find_queue(direction, "send", at);
-  r.check_slot(queue, r.program().bytes(id), "send", at);
+  r.check_message(queue, r.program().bytes(id), "send", at);
   return r.op(
       r.append({.kind = isa::CommandKind::ipcq_send, .detail = r.builder().direction(direction)}, {id}, at));
 }
@@ -75,7 +78,7 @@ Tile Context::recv_any(const Dims& shape, DType dtype, At at) {
   const Queue* scratch = nullptr;
   if (queues) {
     for (const auto& q : *queues)
-      r.check_slot(&q, Bytes(r.program().shape_of(shape_id).elements() * itemsize(dtype)), "recv_any", at);
+      r.check_message(&q, Bytes(r.program().shape_of(shape_id).elements() * itemsize(dtype)), "recv_any", at);
     const auto found = std::ranges::find(*queues, false, &Queue::in_slot);
     scratch = found == queues->end() ? &queues->front() : &*found;
   }

@@ -91,7 +91,8 @@ class Recorder {
 
   /// The queue of that name, null if directions are not known here. An error lists those that are.
   const Queue* find_queue(std::string_view direction, std::string_view op, At at) const;
-  void check_slot(const Queue* queue, Bytes size, std::string_view op, At at) const;
+  /// A tile that can be a message of that queue.
+  void check_message(const Queue* queue, Bytes size, std::string_view op, At at) const;
 
   // ── results ──
   /// What the next command, a receive, will produce.

@@ -239,6 +239,25 @@ TEST(SimulatedQueue, ATileReceivedToAnAddressIsThere) {
   }
 }
 
+// The tile is read twice by one command and once more at the end; until then its slot, the only one, is taken.
+TEST(SimulatedQueue, ASlotIsFreeWhenTheLastOfSeveralReadersHasRetired) {
+  World world;
+  world.wiring.rules.slots = 1;
+  world.link(kPe0, "E", kPe1, "W");
+  world.run({kPe0, kPe1}, [](tl::Context& tl) {
+    if (pe_of(tl) == kPe0) {
+      for (int i = 1; i <= 2; ++i) tl.send("E", tl.full({64}, i, f32));
+    } else {
+      const auto x = tl.recv("W", {64}, f32);
+      tl.store(tl::Ptr(kSlice + 0x1000), x * x);
+      tl.store(tl::Ptr(kSlice), x);
+      tl.store(tl::Ptr(kSlice + 0x2000), tl.recv("W", {64}, f32));
+    }
+  });
+  EXPECT_THAT(world.hazards(), IsEmpty());
+  EXPECT_THAT(world.numbers(kPe1, 0x2000, 64), Each(2.0f));
+}
+
 TEST(SimulatedQueue, AReceiveFromAnyGetsTheTileOfTheMessageItTook) {
   World world;
   world.link(kPe0, "far", {1, 0, 0}, "out");

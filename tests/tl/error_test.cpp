@@ -398,6 +398,18 @@ TEST(Errors, OfTilesLargerThanASlot) {
   EXPECT_REFUSED(error_of([](Context& tl) { tl.recv_any({33}, f16); }, wired), "tl.slot", "66 B", "");
 }
 
+TEST(Errors, OfMessagesOfNothing) {
+  EXPECT_REFUSED(error_of([](Context& tl) {
+                   tl.send("E", tl.zeros({0, 3}, f16));
+                 }),
+                 "tl.shape", "send of a tile of no elements", "both sides");
+  EXPECT_REFUSED(error_of([](Context& tl) {
+                   tl.recv("E", {3, 0}, f16, {.dst_addr = kA});
+                 }),
+                 "tl.shape", "recv", "");
+  EXPECT_REFUSED(error_of([](Context& tl) { tl.recv_any({0}, f16); }), "tl.shape", "recv", "");
+}
+
 TEST(Errors, OfShards) {
   const Environment one{.shards = {{.tensor = kB, .ptr = kB, .name = "weights"}}};
   EXPECT_REFUSED(error_of([](Context& tl) { tl.shard(kA); }, one), "tl.shard",
