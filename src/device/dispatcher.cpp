@@ -23,7 +23,6 @@ Train& Dispatcher::take(Message& message, const Run& run, const Hop& begin) {
   train.message = &message;
   train.dispatcher = this;
   train.run = run;
-  train.came_waited = run.waited;
   train.came_length = run.length;
   train.begin = train.stop = &begin;
   train.held = Time();
@@ -76,9 +75,11 @@ namespace {
 
 /// How long packets are on the next hop, if they all wait there for `hold`.
 Time length_on(const Hop& hop, const Run& run, Time hold) {
-  if (!run.waited && hold == Time()) return hop.longest;
-  if (hop.full == Time::never() || run.length == Time::never()) return Time::never();
-  return std::max(run.length - hold, hop.full);
+  if (!run.waited() && hold == Time()) return hop.longest;
+  const bool at_source = hop.before == Time();
+  const Time came = run.waited() || at_source ? run.length : (&hop)[-1].longest;
+  if (hop.full == Time::never() || came == Time::never()) return Time::never();
+  return std::max(came - hold, hop.full);
 }
 
 /// As they come out of the stretch.
@@ -96,9 +97,10 @@ Time Dispatcher::hold_at(const Train& train, const Hop& hop) const {
   const LinkState& link = *hop.state;
   const Time first = train.arrival(train.run.first);
   if (std::max(link.free_at, link.passed_until) > first) return Time::never();
+  if (is_clear(link, first)) return Time();
   Time hold;
   for (const Passage* p = link.passages; p; p = p->next) hold = std::max(hold, p->delays(train, first));
-  if (hold == Time::never() || !link.passages) return hold;
+  if (hold == Time::never()) return hold;
   const Time length = length_on(hop, train.run, hold);
   const Time most = length != Time::never() ? length : train.route().pace.most();
   for (const Passage* p = link.passages; p; p = p->next)
@@ -109,12 +111,14 @@ Time Dispatcher::hold_at(const Train& train, const Hop& hop) const {
 
 bool Dispatcher::enter(Train& train, const Hop& hop, Time hold) {
   const Time length = length_on(hop, train.run, hold);
-  const bool waited = train.run.waited || hold > Time();
+  const bool waited = train.run.waited() || hold > Time();
   if (waited && length == Time::never()) return false;
-  link(train.passages.emplace_back(Passage{&train, &hop, nullptr, hop.before + train.held, hold, length}));
+  Passage& passage = train.passages.emplace_back(
+      Passage{&train, &hop, nullptr, hop.before + train.held, hold, length, Time()});
+  passage.through = passage.end(train.last());
+  link(passage);
   train.held += hold;
-  train.run.waited = waited;
-  train.run.length = length;
+  train.run.length = waited ? length : Time();
   train.stop = &hop + 1;
   return true;
 }
@@ -137,7 +141,7 @@ void Dispatcher::announce(Train& train) {
     post(train, run, false);
     return partition_.schedule_at(train, train.through());
   }
-  message.on_run(run);
+  if (message.followed) message.on_run(run);
   if (run.end == message.packets_)
     partition_.schedule_at(message.delivered_, message.run_tail(run, train.last()));
   else
@@ -157,8 +161,8 @@ void Dispatcher::feed(Train& train) {
   Packet& packet = fabric_.take_packet(*train.message, p, domain_);
   packet.hop = &before;
   packet.tail =
-      partition_.now() + (run.waited ? run.length : train.route().length(before, p, train.message->bytes));
-  const std::uint64_t serial = train.serial;
+      partition_.now() + (run.waited() ? run.length : train.route().length(before, p, train.message->bytes));
+  const std::uint32_t serial = train.serial;
   train.fed == run.end ? remove(train) : go_on(train);
   const Time wait = fabric_.serve_in_order(packet, (&before)[1], partition_.now());
   if (train.serial != serial) return;  // it is no more
@@ -182,6 +186,7 @@ void Dispatcher::try_whole(Train& train) {
 Time Dispatcher::busy_until(const LinkState& link, Time at, std::uint64_t key) const {
   Time busy;
   for (const Passage* p = link.passages; p; p = p->next) {
+    if (p->through <= at) continue;
     const std::int64_t end = p->behind(at, key);
     if (end > p->train->run.first) busy = std::max(busy, p->end(end - 1));
   }
@@ -202,7 +207,7 @@ void Dispatcher::make_way(const LinkState& link, Time at, std::uint64_t key, Tim
 
 bool Dispatcher::is_clear(const LinkState& link, Time by) const {
   for (const Passage* p = link.passages; p; p = p->next)
-    if (p->end(p->train->last()) > by) return false;
+    if (p->through > by) return false;
   return true;
 }
 
@@ -212,8 +217,7 @@ void Dispatcher::displace(Passage& passage, std::int64_t from) {
   Message& message = *train.message;
   const Hop& hop = *passage.hop;
   if (hop.before == Time()) return message.route->source->yield();
-  Train& rest = take(message, {from, train.run.end, train.run.timing, train.came_waited, train.came_length},
-                     *train.begin);
+  Train& rest = take(message, {from, train.run.end, train.run.timing, train.came_length}, *train.begin);
   for (const Passage* p = train.passages.data(); p->hop != &hop; ++p) enter(rest, *p->hop, p->hold);
   rest.feeds = true;
   const bool was_worth_it = from - train.run.first > 8 * train.patience;
@@ -227,7 +231,8 @@ void Dispatcher::displace(Passage& passage, std::int64_t from) {
 void Dispatcher::shorten(Train& train, std::int64_t end, const Hop& hop) {
   if (!train.feeds) cut_beyond(train, end);
   train.run.end = end;
-  const std::uint64_t serial = train.serial;
+  for (Passage& passage : train.passages) passage.through = train.empty() ? Time() : passage.end(end - 1);
+  const std::uint32_t serial = train.serial;
   for (std::size_t i = 0; holds_ > 0 && i < train.passages.size(); ++i) {
     if (train.passages[i].hop >= &hop) release_dependents(train.passages[i], end);
     if (train.serial != serial) return;  // one of them had it wait for itself further on
@@ -258,7 +263,7 @@ void Dispatcher::release_dependents(const Passage& passage, std::int64_t lost) {
 void Dispatcher::cut_beyond(Train& train, std::int64_t end) {
   Message& message = *train.message;
   if (train.stop[-1].crosses) return post(train, {end, train.run.end}, true);
-  message.on_run_cut(end, train.run.end);
+  if (message.followed) message.on_run_cut(end, train.run.end);
   if (train.run.end == message.packets_) partition_.cancel(message.delivered_);
 }
 

@@ -1,5 +1,7 @@
 #include "device/dma_engine.hpp"
 
+#include <utility>
+
 #include "kernbench/error.hpp"
 
 namespace kernbench::device {
@@ -20,13 +22,14 @@ class DmaChannel::PieceAccess final : public Access {
  public:
   explicit PieceAccess(DmaChannel& channel) : channel_(channel) {}
   DmaTransfer* transfer = nullptr;
+  PieceAccess* next_idle = nullptr;
 
  private:
   void on_left() override { channel_.piece_left(*transfer); }
   void on_done() override {
     transfer->at_memory = at_memory();
     transfer->through_memory = through_memory();
-    channel_.idle_.push_back(this);
+    next_idle = std::exchange(channel_.idle_, this);
     channel_.piece_done(*transfer);
   }
   DmaChannel& channel_;
@@ -43,14 +46,19 @@ DmaChannel::~DmaChannel() = default;
 
 void DmaChannel::issue(DmaTransfer& transfer) {
   KB_ASSERT(!transfer.pieces.empty(), "{} was given a transfer of nothing", fabric_.graph().path(node_));
-  transfer.pieces_open_ = transfer.pieces_inside_ = transfer.pieces.size();
-  queue_.push_back(&transfer);
+  transfer.pieces_open_ = transfer.pieces_inside_ = static_cast<std::uint32_t>(transfer.pieces.size());
+  transfer.next_ = nullptr;
+  (oldest_ ? newest_->next_ : oldest_) = &transfer;
+  newest_ = &transfer;
+  if (!next_start_) next_start_ = &transfer;
+  ++open_;
   start_next();
 }
 
 void DmaChannel::start_next() {
-  while (started_ < static_cast<std::size_t>(spec_.outstanding) && first_ + started_ < queue_.size()) {
-    starting_.push_back(queue_[first_ + started_++]);
+  while (accepted_ < spec_.outstanding && accepted_ < open_) {
+    ++accepted_;
+    ++starting_;
     if (spec_.overhead == Time()) {
       start_pieces();
     } else if (!overhead_over_.scheduled()) {
@@ -61,9 +69,9 @@ void DmaChannel::start_next() {
 
 /// The oldest command has had its overhead: its requests go out. The next one's overhead begins.
 void DmaChannel::start_pieces() {
-  DmaTransfer& transfer = *starting_.front();
-  starting_.erase(starting_.begin());
-  if (!starting_.empty()) partition_.schedule(overhead_over_, spec_.overhead);
+  DmaTransfer& transfer = *next_start_;
+  next_start_ = transfer.next_;
+  if (--starting_ > 0) partition_.schedule(overhead_over_, spec_.overhead);
   for (const DmaTransfer::Piece& piece : transfer.pieces) {
     PieceAccess& access = take_access();
     access.transfer = &transfer;
@@ -73,13 +81,9 @@ void DmaChannel::start_pieces() {
 }
 
 DmaChannel::PieceAccess& DmaChannel::take_access() {
-  if (idle_.empty()) {
-    accesses_.push_back(std::make_unique<PieceAccess>(*this));
-    return *accesses_.back();
-  }
-  PieceAccess& access = *idle_.back();
-  idle_.pop_back();
-  return access;
+  if (idle_) return *std::exchange(idle_, idle_->next_idle);
+  accesses_.push_back(std::make_unique<PieceAccess>(*this));
+  return *accesses_.back();
 }
 
 void DmaChannel::piece_left(DmaTransfer& transfer) {
@@ -88,17 +92,22 @@ void DmaChannel::piece_left(DmaTransfer& transfer) {
 
 /// Transfers retire in order, even if a later one is done first.
 void DmaChannel::piece_done(DmaTransfer& transfer) {
-  --transfer.pieces_open_;
-  while (started_ > 0 && queue_[first_]->pieces_open_ == 0) {
-    DmaTransfer& oldest = *queue_[first_++];
-    --started_;
-    if (2 * first_ > queue_.size()) {
-      queue_.erase(queue_.begin(), queue_.begin() + static_cast<std::ptrdiff_t>(first_));
-      first_ = 0;
-    }
-    oldest.on_retired();
+  if (--transfer.pieces_open_ == 0) {
+    ++done_early_;
+    if (&transfer == oldest_) retire();
   }
   start_next();
+}
+
+/// The oldest is done.
+void DmaChannel::retire() {
+  do {
+    DmaTransfer& transfer = *std::exchange(oldest_, oldest_->next_);
+    --open_;
+    --accepted_;
+    --done_early_;
+    transfer.on_retired();
+  } while (done_early_ > 0 && oldest_->pieces_open_ == 0);
 }
 
 }  // namespace kernbench::device

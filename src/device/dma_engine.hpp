@@ -45,12 +45,13 @@ class DmaTransfer {
   virtual void on_left() {}
 
  private:
-  std::size_t pieces_open_ = 0;
-  std::size_t pieces_inside_ = 0;  // not yet left
+  DmaTransfer* next_ = nullptr;  // of its channel
+  std::uint32_t pieces_open_ = 0;
+  std::uint32_t pieces_inside_ = 0;  // not yet left
 };
 
 /// One direction of an engine.
-class DmaChannel {
+class alignas(64) DmaChannel {
  public:
   DmaChannel(Fabric& fabric, topology::NodeId node, const DmaSpec& spec);
   DmaChannel(const DmaChannel&) = delete;
@@ -59,7 +60,7 @@ class DmaChannel {
 
   void issue(DmaTransfer& transfer);
   /// Whether a transfer issued now would start at once.
-  bool has_room() const { return queue_.size() - first_ < static_cast<std::size_t>(spec_.outstanding); }
+  bool has_room() const { return open_ < spec_.outstanding; }
 
  private:
   class PieceAccess;
@@ -68,20 +69,25 @@ class DmaChannel {
   void start_pieces();
   void piece_left(DmaTransfer& transfer);
   void piece_done(DmaTransfer& transfer);
+  void retire();
   PieceAccess& take_access();
 
   Fabric& fabric_;
   sim::Partition& partition_;
   const topology::NodeId node_;
   const DmaSpec spec_;
-  Lane lane_;                        // data of writes leaves in order
-  std::vector<DmaTransfer*> queue_;  // not retired, oldest first
-  std::size_t first_ = 0;            // of the queue
-  std::size_t started_ = 0;          // of the queue, from `first_` on
-  std::vector<std::unique_ptr<PieceAccess>> accesses_;
-  std::vector<PieceAccess*> idle_;
-  std::vector<DmaTransfer*> starting_;  // within their overhead, oldest first
+  // Transfers that have not retired are a list.
+  DmaTransfer* oldest_ = nullptr;
+  DmaTransfer* newest_ = nullptr;
+  DmaTransfer* next_start_ = nullptr;  // the oldest whose requests have not gone out
+  int open_ = 0;                       // all of them
+  int accepted_ = 0;                   // of these, from the oldest on: those in flight,
+  int starting_ = 0;                   // and within their overhead
+  int done_early_ = 0;                 // waiting for an older one to retire
+  PieceAccess* idle_ = nullptr;
   sim::MemberEvent<&DmaChannel::start_pieces> overhead_over_;
+  Lane lane_;  // data of writes leaves in order
+  std::vector<std::unique_ptr<PieceAccess>> accesses_;
 };
 
 class DmaEngine {

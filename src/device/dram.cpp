@@ -9,6 +9,10 @@ Time burst_time(const ParamSet& hbm) {
   return Bandwidth::from_gbs(channel_gbs).time_for(hbm.bytes("burst_bytes"));
 }
 
+void Dram::serve_all(std::int64_t first, Direction direction, Time arrival, std::span<Time> through) {
+  for (Time& burst : through) burst = serve(first++, direction, arrival);
+}
+
 Time Dram::serve_series(std::int64_t first, std::int64_t count, Direction direction, Time arrival,
                         Time period) {
   Time through;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 
 #include "device/memory.hpp"
 #include "kernbench/machine.hpp"
@@ -15,6 +16,8 @@ class Dram {
   virtual ~Dram() = default;
   /// When burst number `burst` of the slice, asked for at `arrival`, is through.
   virtual Time serve(std::int64_t burst, Direction direction, Time arrival) = 0;
+  /// The same for consecutive bursts from `first` on, all asked for at once: when each is through.
+  virtual void serve_all(std::int64_t first, Direction direction, Time arrival, std::span<Time> through);
   /// The same for the bursts first … first + count − 1, asked for one by one, `period` apart: when all are through.
   virtual Time serve_series(std::int64_t first, std::int64_t count, Direction direction, Time arrival,
                             Time period);

@@ -19,6 +19,15 @@ class PlainDram final : public Dram {
     return channel + access_;
   }
 
+  void serve_all(std::int64_t first, Direction, Time arrival, std::span<Time> through) override {
+    std::size_t channel = static_cast<std::size_t>(first) % free_at_.size();
+    for (Time& burst : through) {
+      free_at_[channel] = std::max(free_at_[channel], arrival) + burst_time_;
+      burst = free_at_[channel] + access_;
+      if (++channel == free_at_.size()) channel = 0;
+    }
+  }
+
   /// Each channel gets every num_pcs-th burst. Its n bursts of time s, asked for at a₀, a₀ + d …, keep it busy until the
   /// latest of: free + n·s (always waiting), a₀ + n·s (waiting since the first), aₙ₋₁ + s (the last waits for nobody).
   /// One in between would have to be both later and earlier than its neighbours.

@@ -46,7 +46,8 @@ Fabric::Fabric(sim::Simulation& simulation, const topology::Graph& graph, Bytes 
             simulation.partitions(), graph.partition_count());
   for (int i = 0; i < simulation.partitions(); ++i)
     domains_.emplace_back(new FabricDomain(*this, simulation.partition(i), graph_, packet_));
-  links_.reserve(graph.link_count());  // and each is touched once: of a large machine they are most of the memory
+  links_.reserve(
+      graph.link_count());  // and each is touched once: of a large machine they are most of the memory
   links_.resize(graph.first_link(0).index, LinkState{.domain = domains_.front().get()});
   for (int sip = 0; sip < graph.sips(); ++sip) {
     links_.resize(graph.first_link(sip).index + graph.links_per_sip(), LinkState{.domain = &domain(sip + 1)});
@@ -91,7 +92,7 @@ Source& Fabric::source_for(Route& route) {
 
 void Fabric::send(Message& message) {
   Route& route = *message.route;
-  FabricDomain& here = domain(route.partition);
+  FabricDomain& here = *route.first().state->domain;
   KB_ASSERT(message.bytes > 0_B, "a message of {} bytes to {}", message.bytes.count(), graph_.path(route.to));
   message.fabric_ = this;
   message.packets_ = (message.bytes.count() + packet_.count() - 1) / packet_.count();
@@ -272,14 +273,14 @@ void Fabric::cross(Packet& packet) {
 void Fabric::arrive_at_destination(Packet& packet) {
   Message& message = *packet.message;
   const int here = message.route->last_partition;
-  message.on_packet(packet.index, packet.tail);
+  if (message.followed) message.on_packet(packet.index, packet.tail);
   if (packet.is_last()) domain(here).partition_.schedule_at(message.delivered_, packet.tail);
   release(packet, here);
 }
 
 void Message::leave() {
   Lane* lane = std::exchange(lane_, nullptr);
-  on_left();
+  if (followed) on_left();
   if (lane) lane->advance(*fabric_);
 }
 

@@ -1,6 +1,7 @@
 #include "device/hbm_slice.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace kernbench::device {
 
@@ -35,10 +36,72 @@ Bursts::Burst Bursts::next() {
 HbmSlice::HbmSlice(Fabric& fabric, topology::NodeId node, HbmSpec spec, std::unique_ptr<Dram> dram)
     : Memory(fabric, node), spec_(spec), dram_(std::move(dram)) {}
 
+namespace {
+
+/// Bursts that follow each other and are read at one instant. The DRAM is asked for some at a time.
+class ConsecutiveReads {
+ public:
+  ConsecutiveReads(Dram& dram, std::int64_t first, std::int64_t count, Time arrival)
+      : dram_(dram), first_(first), left_(count), arrival_(arrival) {}
+
+  /// When the next one is through.
+  Time next() {
+    if (next_ == through_.size()) ask();
+    return through_[next_++];
+  }
+
+ private:
+  void ask() {
+    const std::int64_t count = std::min(left_, static_cast<std::int64_t>(through_.size()));
+    dram_.serve_all(first_, Direction::read, arrival_, {through_.data(), static_cast<std::size_t>(count)});
+    first_ += count;
+    left_ -= count;
+    next_ = 0;
+  }
+
+  Dram& dram_;
+  std::int64_t first_;
+  std::int64_t left_;
+  const Time arrival_;
+  std::array<Time, 32> through_;
+  std::size_t next_ = through_.size();
+};
+
+}  // namespace
+
 /// All bursts are asked for at once; a packet leaves when the last burst it needs is through.
 void HbmSlice::serve_read(Access& access) {
+  catch_up(partition().now());
+  is_consecutive(access.extent()) ? read_consecutive(access) : read_rows(access);
+  Message& data = access.data();
+  data.route->answers.send(fabric_, data);
+}
+
+/// Its bursts follow each other.
+bool HbmSlice::is_consecutive(const Extent& extent) const {
+  return extent.rows == 1 || spec_.strided == Strided::linear;
+}
+
+void HbmSlice::read_consecutive(Access& access) {
+  Message& data = access.data();
+  const Extent& extent = access.extent();
+  const std::int64_t burst = spec_.burst.count();
+  const std::int64_t packet = fabric_.packet_bytes().count();
+  const std::int64_t skipped = extent.rows == 1 ? extent.offset % burst : 0;  // of the first burst
+  const std::int64_t count = (skipped + data.bytes.count() + burst - 1) / burst;
+  ConsecutiveReads bursts(*dram_, extent.offset / burst, count, partition().now());
+  Time through;
+  std::int64_t covered = -skipped;
+  for (std::int64_t end = 0; end < data.bytes.count();) {
+    end = std::min(end + packet, data.bytes.count());
+    for (; covered < end; covered += burst) through = std::max(through, bursts.next());
+    data.ready.push_back(through);
+  }
+  served_ += spec_.burst * count;
+}
+
+void HbmSlice::read_rows(Access& access) {
   const Time now = partition().now();
-  catch_up(now);
   Message& data = access.data();
   const std::int64_t packet = fabric_.packet_bytes().count();
   Bursts bursts(spec_, access.extent());
@@ -54,7 +117,6 @@ void HbmSlice::serve_read(Access& access) {
     }
     data.ready.push_back(through);
   }
-  data.route->answers.send(fabric_, data);
 }
 
 void HbmSlice::on_packet(Access& access, std::int64_t packet, Time tail) {
@@ -124,8 +186,8 @@ void HbmSlice::serve_run(IncomingRun& incoming, Time until) {
 /// Whether every packet but the message's last completes one burst, each the next one, at even distances: the first
 /// bursts of a row that does not begin with a burst are completed with the packets they begin in.
 bool HbmSlice::is_series(const Access& access, const Run& run) const {
-  const bool one_row = access.extent().rows == 1 || spec_.strided == Strided::linear;
-  return run.timing.period > Time() && fabric_.packet_bytes() == spec_.burst && one_row;
+  return run.timing.period > Time() && fabric_.packet_bytes() == spec_.burst &&
+         is_consecutive(access.extent());
 }
 
 void HbmSlice::serve_series(Access& access, const Run& run) {

@@ -61,6 +61,9 @@ class HbmSlice final : public Memory {
   void on_run(Access& access, const Run& run) override;
   void on_run_cut(Access& access, std::int64_t from, std::int64_t end) override;
 
+  bool is_consecutive(const Extent& extent) const;
+  void read_consecutive(Access& access);
+  void read_rows(Access& access);
   void catch_up(Time now);
   void serve_runs(Time until);
   void serve_run(IncomingRun& incoming, Time until);

@@ -16,9 +16,11 @@ void Access::start(Memory& memory, topology::NodeId issuer, topology::NodeId end
   extent_ = extent;
   data_.bytes = extent.bytes();
   data_.channel = channel;
+  data_.followed = direction == Direction::write;
   data_.ready.clear();
   progress = {};
-  if (direction == Direction::read) return fabric.signal(*there_, request_);
+  step_ = direction == Direction::read ? Step::serve : Step::commit;
+  if (direction == Direction::read) return fabric.signal(*there_, next_step_);
   data_.route = there_;
   lane ? lane->send(fabric, data_) : fabric.send(data_);
 }
@@ -31,15 +33,18 @@ Route& Access::way_back() {
 }
 
 void Access::Data::on_packet(std::int64_t packet, Time tail) {
-  if (access_.direction_ == Direction::write) access_.memory_->on_packet(access_, packet, tail);
+  access_.memory_->on_packet(access_, packet, tail);
 }
 
-void Access::Data::on_run(const Run& run) {
-  if (access_.direction_ == Direction::write) access_.memory_->on_run(access_, run);
-}
+void Access::Data::on_run(const Run& run) { access_.memory_->on_run(access_, run); }
 
 void Access::Data::on_run_cut(std::int64_t from, std::int64_t end) {
-  if (access_.direction_ == Direction::write) access_.memory_->on_run_cut(access_, from, end);
+  access_.memory_->on_run_cut(access_, from, end);
+}
+
+void Access::step() {
+  if (step_ == Step::serve) return serve();
+  step_ == Step::commit ? commit() : on_done();
 }
 
 void Access::serve() {
@@ -56,12 +61,13 @@ void Access::data_delivered() {
   at_memory_ = memory_->partition().now();
   through_memory_ = memory_->finish_write(*this);
   if (through_memory_ == at_memory_) return commit();
-  memory_->partition().schedule_at(commit_, through_memory_);
+  memory_->partition().schedule_at(next_step_, through_memory_);
 }
 
 void Access::commit() {
   on_committed();
-  memory_->fabric().signal(way_back(), acknowledge_);
+  step_ = Step::acknowledge;
+  memory_->fabric().signal(way_back(), next_step_);
 }
 
 }  // namespace kernbench::device

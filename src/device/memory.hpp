@@ -16,7 +16,8 @@ class Access;
 
 class Memory {
  public:
-  Memory(Fabric& fabric, topology::NodeId node) : fabric_(fabric), node_(node) {}
+  Memory(Fabric& fabric, topology::NodeId node)
+      : fabric_(fabric), partition_(fabric.partition_of(node)), node_(node) {}
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
   virtual ~Memory() = default;
@@ -36,8 +37,9 @@ class Memory {
   virtual void on_run(Access& /*access*/, const Run& /*run*/) {}
   virtual void on_run_cut(Access& /*access*/, std::int64_t /*from*/, std::int64_t /*end*/) {}
 
-  sim::Partition& partition() { return fabric_.partition_of(node_); }
+  sim::Partition& partition() { return partition_; }
   Fabric& fabric_;
+  sim::Partition& partition_;
   const topology::NodeId node_;
 };
 
@@ -53,9 +55,9 @@ struct Extent {
 enum class Direction : std::uint8_t { read, write };
 
 /// One read or write. Whoever issues it derives from it, keeps it until `on_done`, and may then use it again.
-class Access {
+class alignas(64) Access {
  public:
-  Access() : request_(*this), data_(*this), commit_(*this), acknowledge_(*this) {}
+  Access() : next_step_(*this), data_(*this) {}
   Access(const Access&) = delete;
   Access& operator=(const Access&) = delete;
   virtual ~Access() = default;
@@ -91,12 +93,13 @@ class Access {
   virtual void on_committed() {}
 
  private:
+  /// Followed if it is written: of what is read, only the end matters.
   class Data final : public Message {
    public:
     explicit Data(Access& access) : access_(access) {}
 
    private:
-    void on_left() override { access_.data_left(); }
+    void on_left() override { access_.on_left(); }
     void on_delivered() override { access_.data_delivered(); }
     void on_packet(std::int64_t packet, Time tail) override;
     void on_run(const Run& run) override;
@@ -104,28 +107,28 @@ class Access {
     Access& access_;
   };
 
+  void step();
   void serve();
-  void data_left() {
-    if (direction_ == Direction::write) on_left();
-  }
   void data_delivered();
   void commit();
-  void acknowledge() { on_done(); }
 
   Route& way_back();
+
+  /// What happens next: at the memory, the request of a read comes, or data written is in it; at the issuer, the
+  /// acknowledgement of a write comes.
+  enum class Step : std::uint8_t { serve, commit, acknowledge };
 
   Memory* memory_ = nullptr;
   topology::NodeId issuer_, end_;
   Direction direction_ = Direction::read;
+  Step step_ = Step::serve;
   // Kept from one use to the next, for an access is mostly used again for the same memory.
   Route* there_ = nullptr;  // of the request, or of a write's data
   Route* back_ = nullptr;   // of a read's data, or of the acknowledgement; found in the memory's partition
   Extent extent_;
   Time at_memory_, through_memory_;
-  sim::MemberEvent<&Access::serve> request_;
+  sim::MemberEvent<&Access::step> next_step_;
   Data data_;
-  sim::MemberEvent<&Access::commit> commit_;
-  sim::MemberEvent<&Access::acknowledge> acknowledge_;
 };
 
 /// A memory that is as fast as its port: SRAM and TCM.

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "device/ready_times.hpp"
 #include "device/route.hpp"
 #include "kernbench/sim/event.hpp"
 #include "kernbench/units.hpp"
@@ -40,9 +41,11 @@ struct Run {
   std::int64_t first = 0;
   std::int64_t end = 0;
   Timing timing;
-  bool waited =
-      false;    // on their way, all for the same time, which is in the timing. Then they are full packets,
-  Time length;  // and of this length; else as long as the slowest link so far made them
+  /// Zero if they have waited nowhere: then they are as long as the slowest link so far made them. Otherwise they have all
+  /// waited for the same time, which is in the timing, and are full packets of this length.
+  Time length;
+
+  bool waited() const { return length > Time(); }
 };
 
 /// A number of bytes on its way from one node to another. Senders derive from it, say what is to be sent,
@@ -57,13 +60,16 @@ class Message {
   Route* route = nullptr;
   Bytes bytes;  // at least 1
   Channel channel = Channel::compute;
-  /// When each packet may leave, ascending; empty: at once.
-  std::vector<Time> ready;
+  /// Whether anybody wants to know when it has left and of its packets: else none of `on_left`, `on_packet`, `on_run`
+  /// and `on_run_cut` is called.
+  bool followed = true;
+  /// When each packet may leave; empty: at once.
+  ReadyTimes ready;
 
   std::int64_t packets() const { return packets_; }
   /// When the last byte of packet `p` of a run is at its destination.
   Time run_tail(const Run& run, std::int64_t p) const {
-    return run.timing.start(p) + route->latency + (run.waited ? run.length : route->pace.of(p, bytes));
+    return run.timing.start(p) + route->latency + (run.waited() ? run.length : route->pace.of(p, bytes));
   }
 
  protected:
@@ -91,19 +97,19 @@ class Message {
 
   void leave();
   void deliver();
-  Time ready_at(std::int64_t p) const { return ready.empty() ? Time() : ready[static_cast<std::size_t>(p)]; }
+  Time ready_at(std::int64_t p) const { return ready.empty() ? Time() : ready[p]; }
 
-  sim::MemberEvent<&Message::leave> left_;
-  sim::MemberEvent<&Message::deliver> delivered_;
   Fabric* fabric_ = nullptr;
-  Lane* lane_ = nullptr;
-  Message* next_in_lane_ = nullptr;
   std::int64_t packets_ = 0;
   std::int64_t next_packet_ = 0;  // the first that has not left
   std::uint64_t key_ = 0;         // order at links where heads arrive at one instant: by sender, then age
   Time opened_;
   std::array<Train*, kLegs> trains_{};  // under way in each leg, in order; each leg's are its partition's
-  std::vector<Time> starts_;            // of packets, where `ready` makes them uneven
+  Lane* lane_ = nullptr;
+  Message* next_in_lane_ = nullptr;
+  sim::MemberEvent<&Message::leave> left_;
+  sim::MemberEvent<&Message::deliver> delivered_;
+  std::vector<Time> starts_;  // of packets, where `ready` makes them uneven
 };
 
 /// A packet in flight. Its event is the arrival of its head at the end of the link it has taken.

@@ -79,21 +79,20 @@ static_assert(sizeof(Hop) == 64);
 inline constexpr std::size_t kLegs = 3;
 
 /// The one way from a node to another. Immutable but for the fabric's own bookkeeping.
-struct Route {
-  topology::NodeId from, to;
-  std::vector<Hop> hops;
-  std::vector<Bandwidth> bandwidths;  // of the hops
-  PacketTimes pace;                   // of the slowest link: no packet is offered faster
-  Time latency;                       // Σ forward: when a message of no bytes arrives
-  int partition = 0;                  // where it begins
-  int last_partition = 0;             // where it ends
+struct alignas(64) Route {
+  // A message of no bytes needs the first cache line alone, others two. What is the fabric's own is marked with *.
+  Time latency;            // Σ forward: when a message of no bytes arrives
+  int partition = 0;       // where it begins
+  int last_partition = 0;  // where it ends
   int last_leg = 0;
-
-  // The fabric's own.
-  Source* source = nullptr;  // who offers packets to the first link
-  Lane answers;              // of a memory: data of reads leaves in the order of the requests
-  Time next_offer;           // no packet of any message leaves earlier
-  std::uint64_t mark = 0;    // of whoever looks for routes that occur twice
+  std::vector<Hop> hops;
+  Source* source = nullptr;  // * who offers packets to the first link
+  Time next_offer;           // * no packet of any message leaves earlier
+  PacketTimes pace;          // of the slowest link: no packet is offered faster
+  Lane answers;              // * of a memory: data of reads leaves in the order of the requests
+  topology::NodeId from, to;
+  std::vector<Bandwidth> bandwidths;  // of the hops
+  std::uint64_t mark = 0;             // * of whoever looks for routes that occur twice
 
   const Hop& first() const { return hops.front(); }
   /// One behind the last hop of the leg that `hop` is in.

@@ -114,10 +114,10 @@ void Source::start(const Turn& turn) {
   ring.next = turn.index + 1;
   if (pause_ > 0) --pause_;
   if (message.next_packet_ < message.packets_) return;
-  ring.messages.erase(ring.messages.begin() + static_cast<std::ptrdiff_t>(turn.index));
+  ring.messages.erase(turn.index);
   --ring.next;
   --open_count_;
-  messages_have_gone();
+  messages_have_gone(ring);
 }
 
 void Source::start_other() {
@@ -162,7 +162,7 @@ void Source::take_back() {
   Ring& ring = ring_of(message);
   if (message.next_packet_ == message.packets_) {  // it was closed
     partition_.cancel(message.left_);
-    ring.messages.insert(ring.messages.begin() + static_cast<std::ptrdiff_t>(latest_.index), &message);
+    ring.messages.insert(latest_.index, &message);
     ++open_count_;
     sole_ = find_sole();
   }
@@ -172,10 +172,9 @@ void Source::take_back() {
 }
 
 /// A ring that was empty begins anew, and so does a source that was idle, whoever was served last.
-void Source::messages_have_gone() {
+void Source::messages_have_gone(Ring& ring) {
   sole_ = find_sole();
-  for (Ring& ring : rings_)
-    if (ring.messages.empty()) ring.next = 0;
+  if (ring.messages.empty()) ring.next = 0;
   if (open_count_ > 0) return;
   turn_ = 0;
   others_turn_ = false;

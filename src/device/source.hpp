@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "device/message.hpp"
+#include "device/small_vector.hpp"
 #include "kernbench/sim.hpp"
 
 namespace kernbench::device {
@@ -25,7 +26,7 @@ struct PortUse {
 ///
 /// Who is there before an instant goes before who comes at it; and what is started at an instant can be taken back
 /// at that instant. So nothing depends on the order in which those who come at one instant do.
-class Source {
+class alignas(64) Source {
  public:
   /// `number` tells senders apart, in the order in which links serve them.
   Source(Fabric& fabric, Dispatcher& dispatcher, sim::Partition& partition, LinkState& first_link,
@@ -40,7 +41,7 @@ class Source {
 
  private:
   struct Ring {
-    std::vector<Message*> messages;
+    SmallVector<Message*, 1> messages;
     std::size_t next = 0;  // whose turn it is
   };
   struct Other {
@@ -62,7 +63,7 @@ class Source {
       std::int64_t base;  // its first packet
       bool completes;     // its last packet is among them
     };
-    std::vector<Slot> slots;  // empty: there is no plan
+    SmallVector<Slot, 1> slots;  // empty: there is no plan
     std::size_t channel = 0;
     std::size_t index = 0;  // of the first slot's message in its ring
     std::int64_t first = 0;
@@ -87,7 +88,7 @@ class Source {
   bool can_take_back() const;
   void take_back_newcomer();
   void take_back();
-  void messages_have_gone();
+  void messages_have_gone(Ring& ring);
   Message* find_sole() const;
 
   // What it will do while nobody comes (source_plan.cpp).
@@ -101,17 +102,22 @@ class Source {
   void recall(std::int64_t started);
   void commit(std::int64_t started);
 
+  // In the order in which a message that is alone needs it: what it does not need is on cache lines of its own.
   Fabric& fabric_;
   Dispatcher& dispatcher_;
   sim::Partition& partition_;
   LinkState& first_link_;
   const std::uint32_t number_;
   std::uint32_t sequence_ = 0;
+  Message* sole_ = nullptr;  // the open message, if there is but one
   std::size_t open_count_ = 0;
-  Message* sole_ = nullptr;    // the open message, if there is but one
+  int pause_ = 0;       // packets before a plan is tried again
+  int next_pause_ = 0;  // if that is in vain
+  Plan plan_;
   std::vector<Other> others_;  // oldest first
   bool others_turn_ = false;
   std::size_t turn_ = 0;  // of the traffic classes
+  sim::MemberEvent<&Source::serve> serve_;
   std::array<Ring, kChannels> rings_;
   /// What was started last, and what was so before.
   struct {
@@ -126,11 +132,7 @@ class Source {
     Other other;
     Time link_was_free_at;
   } latest_;
-  Plan plan_;
-  int pause_ = 0;       // packets before a plan is tried again
-  int next_pause_ = 0;  // if that is in vain
   std::uint64_t mark_ = 0;
-  sim::MemberEvent<&Source::serve> serve_;
 };
 
 }  // namespace kernbench::device

@@ -14,6 +14,16 @@ constexpr std::int64_t kWorthATry = 8;
 constexpr int kFirstPause = 4;
 constexpr int kLongestPause = 256;
 
+/// Whether packets from `first` on are ready when it is their turn: the first one of each step is.
+bool all_ready_in_turn(const ReadyTimes& ready, const PacketTimes& pace, std::int64_t first, Time origin) {
+  std::int64_t begin = 0;
+  for (const ReadyTimes::Step& step : ready.steps()) {
+    if (step.end > first && step.at > origin + pace.until(std::max(begin, first))) return false;
+    begin = step.end;
+  }
+  return true;
+}
+
 }  // namespace
 
 /// Plans what is to come, if it is regular.
@@ -49,13 +59,11 @@ Timing Source::time_alone(Message& message, Time first_start) {
   const PacketTimes& pace = message.route->pace;
   const std::int64_t first = message.next_packet_;
   const Time origin = first_start - pace.until(first);
-  std::int64_t p = first;  // packets that are ready when it is their turn
-  const auto ready = static_cast<std::int64_t>(message.ready.size());
-  while (p < ready && message.ready_at(p) <= origin + pace.until(p)) ++p;
-  if (p >= ready) return {origin, pace.full() == Time::never() ? Time() : pace.full(), nullptr, &pace};
+  if (all_ready_in_turn(message.ready, pace, first, origin))
+    return {origin, pace.full() == Time::never() ? Time() : pace.full(), nullptr, &pace};
   message.starts_.resize(static_cast<std::size_t>(message.packets_));
   Time start = first_start;
-  for (p = first; p < message.packets_; ++p) {
+  for (std::int64_t p = first; p < message.packets_; ++p) {
     start = std::max(start, message.ready_at(p));
     message.starts_[static_cast<std::size_t>(p)] = start;
     start += pace.of(p, message.bytes);
@@ -177,12 +185,12 @@ void Source::commit(std::int64_t started) {
     }
     if (i <= served_last) next = kept;
   }
-  ring.messages.resize(kept);
+  ring.messages.shrink(kept);
   open_count_ -= k - kept;
   ring.next = next;
   turn_ = (plan_.channel + 1) % kChannels;
   others_turn_ = true;
-  messages_have_gone();
+  messages_have_gone(ring);
 }
 
 }  // namespace kernbench::device

@@ -23,6 +23,7 @@ struct Passage {
   Time offset;              // from the start of a packet to its arrival here
   Time hold;                // every packet waits so long, for one of another train that is always before it
   Time length;              // how long a full packet has the link; `never` if they differ
+  Time through;             // no packet has the link any more
 
   Time arrival(std::int64_t p) const;
   Time begin(std::int64_t p) const { return arrival(p) + hold; }
@@ -44,24 +45,24 @@ struct Passage {
 };
 
 /// Its event: the next packet goes on alone, at the end of the stretch; or the last packet has passed.
-class Train : public sim::Event {
+/// Three cache lines.
+class alignas(64) Train : public sim::Event {
  public:
   Train() : Event(&fire) {}
 
   Message* message = nullptr;
   Dispatcher* dispatcher = nullptr;
-  Run run;                   // its packets: as they come to `begin`, but with their length behind the stretch
-  bool came_waited = false;  // how they come to `begin`
-  Time came_length;
+  Run run;           // its packets: as they come to `begin`, but with their length behind the stretch
+  Time came_length;  // how they come to `begin`
   const Hop* begin = nullptr;  // its stretch,
   const Hop* stop = nullptr;   // this hop excluded
   Time held;                   // Σ hold of its passages
-  bool feeds = false;          // from `stop` on, packets go alone
   std::int64_t fed = 0;        // the first packet that has not gone on alone
   Time last_wait;              // of the packet before that
   int calm = 0;                // how many waited as long as the one before them, one after the other
   int patience = 0;            // how many of these it takes before the rest tries to go on as a train
-  std::uint64_t serial = 0;    // counts the trains that this object has been
+  std::uint32_t serial = 0;    // counts the trains that this object has been
+  bool feeds = false;          // from `stop` on, packets go alone
   std::vector<Passage> passages;
   Train* next = nullptr;  // in a pool; or the message's next train in the same partition
 
@@ -81,6 +82,7 @@ class Train : public sim::Event {
  private:
   static void fire(sim::Event& e);
 };
+static_assert(sizeof(Train) == 192);
 
 inline Time Passage::arrival(std::int64_t p) const { return train->run.timing.start(p) + offset; }
 

@@ -302,6 +302,33 @@ TEST(Hbm, ASeriesOfBurstsIsServedAsOneByOne) {
   }
 }
 
+TEST(Hbm, BurstsAskedForTogetherAreServedAsOneByOne) {
+  for (const char* model : {"plain", "rows"}) {
+    const auto machine = testing::load({std::string("cube.hbm.model=") + model, "cube.hbm.access_ns=3"});
+    const auto together = make_dram(machine);
+    const auto one_by_one = make_dram(machine);
+    Time now;
+    for (const std::int64_t first : {5, 0, 13, 700}) {  // each begins with what the others left
+      std::vector<Time> all(21);
+      together->serve_all(first, Direction::read, now, all);
+      for (std::size_t b = 0; b < all.size(); ++b)
+        ASSERT_EQ(all[b], one_by_one->serve(first + static_cast<std::int64_t>(b), Direction::read, now));
+      now += 9_ns;
+    }
+  }
+}
+
+// 16 KiB from byte 100 on are in ⌈(100 + 16384) / 256⌉ = 65 bursts. The last one is the ninth of channel 0, through after
+// 72 ns; then the last packet crosses.
+TEST(Hbm, AReadThatBeginsWithinABurstTakesOneMore) {
+  Machine m;
+  HbmSlice& slice = m.device.hbm({0, 0, 0});
+  const Transfer& t = m.read({0, 0, 0}, slice, 100, 16 * kKiB);
+  m.run();
+  EXPECT_EQ(t.retired, 2_ps + 72_ns + 1_ns + 2_ps);
+  EXPECT_EQ(slice.bytes_served(), Bytes(65 * 256));
+}
+
 TEST(Hbm, ReadsAndWritesShareTheChannels) {
   Machine m;
   m.write({0, 0, 0}, m.device.hbm({0, 0, 0}), 0, 64 * kKiB);
