@@ -66,6 +66,9 @@ void Ranks::live(int rank) {
     function_(rank);
     if (watch_.on_end && !stopping_) watch_.on_end(rank);
   } catch (const Stopped&) {
+  } catch (const runtime::Interrupted&) {  // while numbers were computed
+    interrupted_ = std::current_exception();
+    stopping_ = true;
   } catch (...) {
     me.failure = std::current_exception();
   }

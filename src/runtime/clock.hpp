@@ -26,8 +26,9 @@ class Clock {
   Time now() const { return host_.now(); }
   /// The machine could not be brought to rest after a failure: nothing more can be simulated.
   bool failed() const { return failure_ != nullptr; }
-  /// The last run was stopped from outside.
+  /// The last run was stopped from outside, or what came after it.
   bool interrupted() const { return interrupted_; }
+  void note_interrupt() { interrupted_ = true; }
   /// To the first instant at which one of them is complete; all that happens at that instant has happened then. Throws
   /// what the simulated program throws, IpcqDeadlock if programs wait for each other, SimulationError
   /// `runtime.deadlock` if nothing else is left that could complete them,

@@ -45,6 +45,7 @@ Engine::Engine(const topology::Machine& machine, TorchOptions options)
       log_(device_.simulation().partitions(), log_options(options_)),
       space_(machine),
       launches_(static_cast<std::size_t>(machine.sips())),
+      without_programs_(launches_.size()),
       devices_(static_cast<std::size_t>(machine.sips())),
       clock_(processors_, options_) {
   processors_.writer().set_sink(&log_);
@@ -219,6 +220,28 @@ void Engine::wait(Request& request) {
 
 void Engine::let_go() {
   for (const auto& stream : streams_) stream->let_go();
+  if (options_.log == LogStorage::none) drop_programs();
+}
+
+/// Without a log nobody asks what a program did that has ended, but for the images of the tensors that it wrote.
+void Engine::drop_programs() {
+  for (std::size_t sip = 0; sip < launches_.size(); ++sip)
+    for (std::size_t& i = without_programs_[sip]; i < launches_[sip].size(); ++i) {
+      LaunchRequest& launch = *launches_[sip][i];
+      if (!launch.done() && !launch.failure()) break;
+      for (const auto& program : launch.programs())
+        for_each_write(*program, [this](std::uint64_t address, std::int64_t) {
+          if (TensorState* tensor = tensor_at(address); tensor != nullptr && tensor->image)
+            tensor->image->catch_up();
+        });
+      launch.drop_programs();
+    }
+}
+
+/// The last one that begins at or below the address; null if there is none.
+TensorState* Engine::tensor_at(std::uint64_t address) const {
+  const auto after = tensors_.upper_bound(address);
+  return after == tensors_.begin() ? nullptr : std::prev(after)->second;
 }
 
 void Engine::synchronize() {
@@ -246,9 +269,13 @@ trace::RunLog Engine::log() const {
 }
 
 RunReplay& Engine::replay() {
-  if (!replay_)
-    replay_ = std::make_unique<RunReplay>(RunBooks{processors_, log_, requests_}, options_.replay_threads);
-  content_bytes_ -= replay_->advance(clock_.now());
+  if (!replay_) replay_ = std::make_unique<RunReplay>(RunBooks{processors_, log_, requests_}, options_);
+  try {
+    content_bytes_ -= replay_->advance(clock_.now());
+  } catch (const Interrupted&) {
+    clock_.note_interrupt();
+    throw;
+  }
   return *replay_;
 }
 

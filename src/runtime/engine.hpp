@@ -77,6 +77,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   /// Devices are these PEs from now on, each with a stream. InputError if something was submitted already, or they are
   /// on SIPs that were not selected.
   void use_pes(std::vector<PeCoord> pes);
+  const std::vector<int>& selected_devices() const { return devices_; }
   bool devices_are_pes() const { return !pes_.empty(); }
   int devices() const { return static_cast<int>(streams_.size()); }
   int sip_of(int device) const { return streams_[static_cast<std::size_t>(device)]->sip(); }
@@ -151,6 +152,8 @@ class Engine : public std::enable_shared_from_this<Engine> {
   bool wait_for_memory(Stream& stream);
   void give_up(const std::exception_ptr& why);
   void let_go();
+  void drop_programs();
+  TensorState* tensor_at(std::uint64_t address) const;
   Stream& reading_stream(const TensorState& tensor);
   std::shared_ptr<Request> last_writer(const TensorState& tensor) const;
   RunReplay& replay();
@@ -167,7 +170,8 @@ class Engine : public std::enable_shared_from_this<Engine> {
   StorageSpace space_;
   Requests requests_;
   std::vector<std::unique_ptr<Stream>> streams_;
-  std::vector<Launches> launches_;  // per SIP
+  std::vector<Launches> launches_;             // per SIP
+  std::vector<std::size_t> without_programs_;  // per SIP: the first launches, of which they are gone
   HostThread main_;
   HostThread* host_ = &main_;
   std::vector<int> devices_;  // that may be set

@@ -32,11 +32,12 @@ class HostImage {
   /// The same for some bytes of the storage.
   bool read(std::int64_t offset, std::span<std::byte> out);
 
+  /// Takes note of what was launched since it was asked last.
+  void catch_up();
   /// The last launch that may have written to the tensor; null if none has.
   std::shared_ptr<LaunchRequest> last_writer();
 
  private:
-  void catch_up();
   void forget(std::uint64_t address, std::int64_t bytes);
 
   const std::uint64_t base_;

@@ -122,8 +122,7 @@ NdArray Engine::read_image(TensorState& tensor, const Region& region, const Chun
 
 double Engine::read_scalar(PeCoord pe, std::uint64_t address, DType dtype) {
   const auto size = static_cast<std::uint64_t>(itemsize(dtype));
-  auto found = tensors_.upper_bound(address);
-  TensorState* tensor = found == tensors_.begin() ? nullptr : std::prev(found)->second;
+  TensorState* tensor = tensor_at(address);
   const std::uint64_t offset = tensor == nullptr ? 0 : address - tensor->storage()->base.raw();
   if (tensor == nullptr || tensor->storage()->sip != pe.sip ||
       offset + size > static_cast<std::uint64_t>(tensor->layout().bytes()))

@@ -127,9 +127,9 @@ std::shared_ptr<Request> Engine::launch(const LaunchSpec& spec,
 bool Engine::find_memory(PeCoord pe, address::VirtAddr begin, Bytes size,
                          std::vector<address::PhysPiece>& out) const {
   out.clear();
-  const auto after = tensors_.upper_bound(begin.raw());
-  if (after == tensors_.begin()) return false;
-  const Storage& storage = *std::prev(after)->second->storage();
+  const TensorState* tensor = tensor_at(begin.raw());
+  if (tensor == nullptr) return false;
+  const Storage& storage = *tensor->storage();
   const Bytes offset = begin - storage.base;
   if (storage.sip != pe.sip || offset + size > storage.size()) return false;
   storage.segment(pe)->append_pieces(offset, size, out);

@@ -145,6 +145,10 @@ class LaunchRequest final : public Request {
                 Programs programs, const device::WiringPtr& wiring,
                 std::shared_ptr<JointLaunch> joint = nullptr);
   const Programs& programs() const { return programs_; }
+  /// Nobody will ask for them any more. Those that send stay: messages on their way refer to them.
+  void drop_programs() {
+    if (!has_queues_) programs_ = {};
+  }
   Trace trace() const override;
 
  private:
@@ -155,6 +159,7 @@ class LaunchRequest final : public Request {
 
   device::Processors& processors_;
   Programs programs_;
+  const bool has_queues_;
   std::unique_ptr<device::KernelLaunch> at_work_;
   std::shared_ptr<JointLaunch> joint_;
   std::uint32_t origin_ = 0;  // of a part of a joint launch

@@ -120,24 +120,32 @@ class RunReplay::ReplayFacts final : public Facts {
   std::int64_t released_ = 0;
 };
 
-RunReplay::RunReplay(const RunBooks& books, int threads)
+RunReplay::RunReplay(const RunBooks& books, const TorchOptions& options)
     : books_(books),
+      interrupt_(options.interrupt),
       facts_(std::make_unique<ReplayFacts>(books)),
-      executor_(store_, *facts_, {.threads = threads, .gemm_tile = gemm_tile(books)}) {}
+      executor_(store_, *facts_, {.threads = options.replay_threads, .gemm_tile = gemm_tile(books)}) {}
 
 RunReplay::~RunReplay() = default;
 
 std::int64_t RunReplay::advance(Time now) {
   if (failure_) std::rethrow_exception(failure_);
   try {
-    trace::in_total_order(books_.log.records(), next_, now,
-                          [&](trace::OpId, const device::OpRecord& record) { take(record); });
+    trace::in_total_order(books_.log.records(), next_, now, [&](trace::OpId, const device::OpRecord& record) {
+      check_interrupt();
+      take(record);
+    });
     settle();
   } catch (...) {
     failure_ = std::current_exception();
     throw;
   }
   return facts_->take_released();
+}
+
+void RunReplay::check_interrupt() const {
+  if (interrupt_ != nullptr && *interrupt_)
+    throw Interrupted({"runtime.interrupted", "", "the run was stopped while its numbers were computed", ""});
 }
 
 void RunReplay::settle() {

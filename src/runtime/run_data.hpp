@@ -2,6 +2,7 @@
 // has come, and tells both what they ask.
 #pragma once
 
+#include <atomic>
 #include <exception>
 #include <map>
 #include <memory>
@@ -65,22 +66,24 @@ class Facts : public data::RunFacts {
 /// Computes what memories hold.
 class RunReplay {
  public:
-  RunReplay(const RunBooks& books, int threads);
+  RunReplay(const RunBooks& books, const TorchOptions& options);
   ~RunReplay();
 
   /// Does everything that ended by now, and says how many bytes of content writes had kept for it. Buffers of host
-  /// reads are filled then. Throws what replay throws, and again if asked again.
+  /// reads are filled then. Throws what replay throws, Interrupted among it, and again if asked again.
   std::int64_t advance(Time now);
   const data::MemoryStore& store() const { return store_; }
 
  private:
   class ReplayFacts;
   void take(const device::OpRecord& record);
+  void check_interrupt() const;
   void settle();
   void host_read(const device::OpRecord& record);
   void unmapped(const Storage& storage);
 
   const RunBooks books_;
+  const std::atomic<bool>* const interrupt_;
   data::MemoryStore store_;
   std::unique_ptr<ReplayFacts> facts_;
   data::ReplayExecutor executor_;

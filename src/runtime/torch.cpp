@@ -1,5 +1,7 @@
 #include "kernbench/torch.hpp"
 
+#include <fmt/format.h>
+
 #include <exception>
 
 #include "kernbench/error.hpp"
@@ -46,9 +48,14 @@ Tensor make(Engine& engine, const Shape& shape, DType dtype, const std::optional
   return tensor;
 }
 
-std::vector<const TensorState*> states(const std::vector<Tensor>& tensors) {
+std::vector<const TensorState*> states(const std::string& launch, const std::vector<Tensor>& tensors) {
   std::vector<const TensorState*> states;
-  for (const Tensor& tensor : tensors) states.push_back(tensor.state().get());
+  for (const Tensor& tensor : tensors) {
+    if (!tensor)
+      throw InputError({"tensor.none", fmt::format("launch '{}'", launch), "a tensor argument is none",
+                        "assign it one that a Torch has made"});
+    states.push_back(tensor.state().get());
+  }
   return states;
 }
 
@@ -80,13 +87,16 @@ Tensor Torch::from_row_bytes(const Shape& shape, DType dtype, RowBytes fill,
 
 Handle Torch::launch_body(const LaunchOptions& options, const std::vector<Tensor>& tensors,
                           const std::function<void(tl::Context&)>& body) {
-  const auto arguments = states(tensors);
+  const auto arguments = states(options.name, tensors);
   return Handle(engine_->launch(plan_launch(*engine_, options, arguments), arguments, body));
 }
 
 void Torch::wait(const Handle& handle) {
   if (!handle.request())
     throw InputError({"runtime.no-request", "", "a wait for no request", "wait for what launch returned"});
+  if (&handle.request()->stream().host() != &engine_->device().host_partition())
+    throw InputError({"runtime.other-context", handle.request()->name(),
+                      "a wait for a request of another context", "wait in the Torch that submitted it"});
   engine_->wait(*handle.request());
 }
 

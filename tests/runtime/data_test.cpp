@@ -1,6 +1,7 @@
 #include <cmath>
 #include <random>
 
+#include "runtime/engine.hpp"
 #include "runtime/host_world.hpp"
 
 namespace kernbench::runtime {
@@ -85,6 +86,33 @@ TEST(Data, TheSameOnDiskAsInMemory) {
     hashes.push_back(torch.log().hash());
   }
   EXPECT_EQ(hashes[0], hashes[1]);
+}
+
+// 300 launches of the same kernel: with a log every command stays, without one only those of the last launches may.
+TEST(Data, WithoutALogProgramsGoWhenTheyHaveEnded) {
+  const auto programs_left = [](LogStorage log) {
+    std::size_t left = 0;
+    Torch torch(small(), {.data = false, .log = log});
+    Tensor x = torch.from_numpy(counting({32}), kColumns);
+    for (int i = 0; i < 300; ++i) torch.wait(torch.launch("add", add, x, 1));
+    for (const auto& request : torch.engine().requests())
+      if (const auto* launch = dynamic_cast<const LaunchRequest*>(request.get()))
+        left += launch->programs().size();
+    return left;
+  };
+  EXPECT_EQ(programs_left(LogStorage::memory), 300u * 32);
+  EXPECT_LE(programs_left(LogStorage::none), 32u);
+}
+
+// The host knows what it wrote where no launch wrote since, whether or not the programs are still there.
+TEST(NoDataMode, WhatLaunchesWroteIsUnknownAfterTheirProgramsAreGone) {
+  Torch torch(small(), {.data = false, .log = LogStorage::none});
+  Tensor x = torch.from_numpy(counting({32}), kColumns), y = torch.from_numpy(counting({32}), kColumns);
+  torch.wait(torch.launch("add", add, x, 1));
+  EXPECT_THROW(x.numpy(), NoData);
+  EXPECT_EQ(y.numpy(), counting({32}));
+  x.copy_(counting({32}));
+  EXPECT_EQ(x.numpy(), counting({32}));
 }
 
 TEST(Data, WithoutALogThereIsNothingToSee) {

@@ -45,6 +45,27 @@ TEST(Launches, AGridChoosesOtherPes) {
   EXPECT_EQ(seen, (Sightings{{{0, 0, 0}, {1, 1, 2}}}));
 }
 
+TEST(Launches, EveryGridAndEverySubsetHasItsOwnNumbers) {
+  Torch torch(small());
+  for (int pes = 1; pes <= 8; ++pes)
+    for (int cubes = 1; cubes <= 4; ++cubes) {
+      Sightings expected, by_grid, by_shards;
+      for (int cube = 0; cube < cubes; ++cube)
+        for (int pe = 0; pe < pes; ++pe) expected.push_back({{pe, cube, 0}, {pes, cubes, 1}});
+      Tensor whole = torch.empty({1}, f16);
+      Tensor spread = torch.empty({cubes, pes}, f16,
+                                  DPPolicy{.cube = Split::row_wise,
+                                           .pe = Split::column_wise,
+                                           .num_cubes = cubes,
+                                           .num_pes = pes,
+                                           .tile = {}});
+      torch.launch({"look", Grid{pes, cubes}}, look, whole, &by_grid);
+      torch.launch("look", look, spread, &by_shards);
+      EXPECT_EQ(by_grid, expected);
+      EXPECT_EQ(by_shards, expected);
+    }
+}
+
 TEST(Launches, SeveralTensorsRunOnTheUnionOfTheirPes) {
   Torch torch(small());
   Tensor x = torch.empty({8}, f16, DPPolicy{.pe = Split::row_wise, .num_cubes = 1}, "x");
@@ -78,6 +99,8 @@ TEST(Launches, WhatCannotRunIsRefused) {
   EXPECT_THAT(complaint([&] { torch.launch({"none", Grid{1, 0}}, none); }), HasSubstr("8 PEs × 16 cubes"));
   const auto send = [](tl::Context& tl, tl::Ptr x) { tl.send("E", tl.load(x, {8}, f16)); };
   EXPECT_THAT(complaint([&] { torch.launch("send", send, there); }), HasSubstr("not wired to any queue"));
+  EXPECT_THAT(complaint([&] { torch.launch("two", two, there, Tensor()); }),
+              HasSubstr("tensor.none launch 'two': a tensor argument is none"));
   EXPECT_TRUE(torch.traces().empty());
   torch.launch({"none", Grid{8, 16}}, none);
   torch.synchronize();

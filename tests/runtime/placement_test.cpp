@@ -1,59 +1,20 @@
 #include <algorithm>
 #include <map>
-#include <random>
 #include <set>
 
 #include "runtime/host_world.hpp"
 #include "runtime/layout.hpp"
+#include "runtime/random_placement.hpp"
 
 namespace kernbench::runtime {
 namespace {
 
-constexpr Split kPlain[] = {Split::replicate, Split::column_wise, Split::row_wise};
-
-struct Case {
-  DPPolicy policy;
-  Shape shape;
-};
-
-/// Shapes that a policy over `cubes` × `pes` divides: random multiples.
-class Cases {
- public:
-  explicit Cases(unsigned seed) : random_(seed) {}
-  int upto(int n) { return 1 + static_cast<int>(random_() % static_cast<unsigned>(n)); }
-
-  Case plain(Split cube, Split pe) {
-    const DPPolicy policy{.cube = cube, .pe = pe, .num_cubes = upto(4), .num_pes = upto(8), .tile = {}};
-    std::int64_t rows = upto(3), cols = upto(3);
-    if (cube == Split::row_wise) rows *= *policy.num_cubes;
-    if (cube == Split::column_wise) cols *= *policy.num_cubes;
-    if (pe == Split::row_wise) rows *= *policy.num_pes;
-    if (pe == Split::column_wise) cols *= *policy.num_pes;
-    return {policy, {rows, cols}};
-  }
-  Case tiled(Split cube, Split pe) {
-    Case c = plain(cube, pe);
-    c.policy.tile = TileSize{upto(3), upto(3)};
-    c.shape = {c.shape[0] * c.policy.tile->h, c.shape[1] * c.policy.tile->w};
-    return c;
-  }
-
- private:
-  std::mt19937 random_;
-};
-
-std::vector<Case> random_cases(unsigned seed) {
-  Cases cases(seed);
-  std::vector<Case> all;
-  for (const Split cube : kPlain) {
-    for (const Split pe : kPlain) all.push_back(cases.plain(cube, pe));
-    for (const Split pe : {Split::tiled_column_major, Split::tiled_row_major})
-      all.push_back(cases.tiled(cube, pe));
-  }
-  for (const Split tiled : {Split::tiled_column_major, Split::tiled_row_major}) {
-    all.push_back(cases.tiled(tiled, tiled));
-    all.push_back(cases.tiled(tiled, Split::replicate));
-  }
+/// One of every policy, of one to four axes.
+std::vector<Placement> random_cases(unsigned seed) {
+  RandomPlacement random(seed);
+  std::vector<Placement> all;
+  for (const int rank : {1, 2, 3, 4})
+    for (Placement& one : random.every_policy(rank)) all.push_back(std::move(one));
   return all;
 }
 
@@ -95,7 +56,8 @@ TEST(Placement, TilesOfTheLayoutCoverEveryElementOnce) {
       for (const LayoutTile& tile : layout.tiles())
         for (std::int64_t r = 0; r < tile.rect.rows; ++r)
           for (std::int64_t c = 0; c < tile.rect.cols; ++c)
-            ++seen[static_cast<std::size_t>((tile.rect.row + r) * shape[1] + tile.rect.col + c)];
+            ++seen[static_cast<std::size_t>((tile.rect.row + r) * shape[shape.rank() - 1] + tile.rect.col +
+                                            c)];
       ASSERT_TRUE(std::ranges::all_of(seen, [](int n) { return n == 1; }));
     }
 }

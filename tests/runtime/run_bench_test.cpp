@@ -100,6 +100,18 @@ TEST(RunBench, AContextThatWasStoppedIsLeftAsItIs) {
   EXPECT_THROW(x.numpy(), Interrupted);
 }  // and nothing is thrown again
 
+// Rows of a large tensor are made when its numbers are computed, which is after the read has been simulated.
+TEST(RunBench, ComputingNumbersCanBeStoppedAsWell) {
+  std::atomic<bool> stop = false;
+  Torch torch(small(), {.interrupt = &stop});
+  Tensor x = torch.from_rows<std::int32_t>({1024, 512}, [&](std::int64_t, std::span<std::int32_t> out) {
+    std::ranges::fill(out, 1);
+    stop = true;
+  });
+  EXPECT_THAT(complaint([&] { x.numpy(); }), HasSubstr("stopped while its numbers were computed"));
+  EXPECT_EQ(torch.traces().back().phase, Phase::read);
+}  // and nothing is thrown again
+
 TEST(RunBench, ProgressIsReportedAndChangesNothing) {
   int reports = 0;
   Time last;

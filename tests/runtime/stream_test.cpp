@@ -197,6 +197,7 @@ TEST(Streams, TwoContextsStandSideBySide) {
   EXPECT_EQ(b.trace().total - a.trace().total, 5_ns);
   EXPECT_EQ(x.numpy(), y.numpy());
   EXPECT_THAT(complaint([&] { one.launch("add_one", add_one, y); }), HasSubstr("another context"));
+  EXPECT_THAT(complaint([&] { one.wait(b); }), HasSubstr("runtime.other-context add_one"));
 }
 
 TEST(Streams, RunsAreTheSameWithAnyNumberOfThreads) {

@@ -1,6 +1,7 @@
 #include <random>
 
 #include "runtime/host_world.hpp"
+#include "runtime/random_placement.hpp"
 
 namespace kernbench::runtime {
 namespace {
@@ -32,6 +33,67 @@ TEST(Tensors, WhatIsCopiedInComesOutForEveryPolicyAndRank) {
       EXPECT_EQ(x.numpy(), array) << name << " " << to_string(shape);
       EXPECT_EQ(torch.from_numpy(array, policy).numpy(), array) << name;
     }
+  }
+}
+
+/// Calls `fn` with every index of a shape, in row-major order.
+void for_each_index(const std::vector<std::int64_t>& extents,
+                    const std::function<void(const std::vector<std::int64_t>&)>& fn) {
+  std::vector<std::int64_t> index(extents.size(), 0);
+  while (true) {
+    fn(index);
+    std::size_t axis = extents.size();
+    while (axis > 0 && ++index[axis - 1] == extents[axis - 1]) index[--axis] = 0;
+    if (axis == 0) return;
+  }
+}
+
+/// A part of each axis, and where its elements are in the array of the whole.
+struct Part {
+  std::vector<tl::Slice> slices;
+  std::vector<std::int64_t> extents;
+  std::vector<std::size_t> places;
+};
+
+Part random_part(RandomPlacement& random, const Shape& shape) {
+  Part part;
+  std::vector<std::int64_t> begin;
+  for (const std::int64_t extent : shape) {
+    begin.push_back(random.upto(extent) - 1);
+    part.extents.push_back(random.upto(extent - begin.back()));
+    part.slices.push_back({begin.back(), begin.back() + part.extents.back()});
+  }
+  for_each_index(part.extents, [&](const auto& index) {
+    std::int64_t place = 0;
+    for (std::size_t axis = 0; axis < index.size(); ++axis)
+      place = place * shape[static_cast<int>(axis)] + begin[axis] + index[axis];
+    part.places.push_back(static_cast<std::size_t>(place));
+  });
+  return part;
+}
+
+// The host's array is the tensor, whatever lies where: written whole, then in parts, read in parts and whole.
+TEST(Tensors, RandomShapesUnderEveryPolicyAreTheHostsArray) {
+  for (unsigned seed = 1; seed <= 3; ++seed) {
+    Torch torch(small());
+    RandomPlacement random(seed);
+    for (const int rank : {1, 2, 3, 4})
+      for (const auto& [policy, shape] : random.every_policy(rank)) {
+        SCOPED_TRACE(::testing::Message() << to_string(policy.cube) << " " << to_string(policy.pe) << " "
+                                          << to_string(shape) << " seed " << seed);
+        NdArray expected = counting(shape);
+        Tensor x = torch.from_numpy(expected, policy);
+        ASSERT_EQ(x.numpy(), expected);
+        const Part written = random_part(random, shape), read = random_part(random, shape);
+        NdArray patch = counting(Shape(written.extents));
+        for (std::size_t i = 0; i < written.places.size(); ++i)
+          expected.view<std::int32_t>()[written.places[i]] = patch.view<std::int32_t>()[i] -= 5000;
+        x.slice(written.slices).copy_(patch);
+        const NdArray got = x.slice(read.slices).numpy();
+        for (std::size_t i = 0; i < read.places.size(); ++i)
+          ASSERT_EQ(got.view<std::int32_t>()[i], expected.view<std::int32_t>()[read.places[i]]);
+        ASSERT_EQ(x.numpy(), expected);
+      }
   }
 }
 
