@@ -89,7 +89,7 @@ std::vector<std::string> nearest(std::string_view name, std::span<const std::str
   for (const std::string& candidate : candidates) {
     const std::size_t distance = edit_distance(name, candidate);
     const bool contained = name.size() >= 3 && candidate.find(name) != std::string::npos;
-    if (distance <= std::max<std::size_t>(1, std::max(name.size(), candidate.size()) / 3) || contained)
+    if (distance <= std::max<std::size_t>(1, std::min(name.size(), candidate.size()) / 3) || contained)
       near.emplace_back(distance, candidate);
   }
   std::stable_sort(near.begin(), near.end(), [](const auto& a, const auto& b) { return a.first < b.first; });

@@ -30,13 +30,14 @@ constexpr const char* kExamples =
     "Examples:\n"
     "  kernbench run --bench matmul-composite --verify-data\n"
     "  kernbench run --bench matmul-composite M=128 variant=load_ref --set cube.hbm.access_ns=30\n"
+    "  kernbench run --bench ccl-allreduce --verify-data     an all-reduce over all SIPs\n"
     "  kernbench topology show                              the default machine\n"
     "  kernbench topology show small --set sip.cube_mesh.w=4\n"
     "  kernbench topology check my_machine.yaml\n"
     "  kernbench describe hbm                               what the machine file may say about HBM\n"
     "  kernbench probe latency sip0.cube0.pe0 sip1.cube5.hbm_ctrl.pe2\n"
     "Exit codes: 0 success, 1 a check or the simulated program failed, 2 bad usage or input, 3 a defect of "
-    "ours";
+    "ours, 130 interrupted";
 
 /// A reader that went away (`kernbench … | head -1`) or a limit on file sizes must not kill us half way
 /// through our files; the write that fails says so.

@@ -87,8 +87,20 @@ std::vector<std::string> machine_keys(const Registry& registry) {
   return keys;
 }
 
+std::vector<std::string> algorithm_names(const Registry& registry) {
+  std::vector<std::string> names;
+  for (const auto& algorithm : registry.collectives.algorithms()) names.push_back(algorithm.name);
+  return names;
+}
+
+std::vector<std::string> choices_of(const Param& option, const Registry& registry) {
+  if (option.type == Param::Type::flag) return {"true", "false"};
+  return option.name == "algorithm" ? algorithm_names(registry) : option.choices;
+}
+
 /// `M=`, or, once the option is named, what it may be.
-std::vector<std::string> option_words(const Bench* bench, const std::string& typed) {
+std::vector<std::string> option_words(const Bench* bench, const std::string& typed,
+                                      const Registry& registry) {
   std::vector<std::string> words;
   if (!bench) return words;
   for (const Param& option : bench->options) {
@@ -97,17 +109,9 @@ std::vector<std::string> option_words(const Bench* bench, const std::string& typ
       words.push_back(begin);
       continue;
     }
-    const bool flag = option.type == Param::Type::flag;
-    for (const std::string& choice : flag ? std::vector<std::string>{"true", "false"} : option.choices)
-      words.push_back(begin + choice);
+    for (const std::string& choice : choices_of(option, registry)) words.push_back(begin + choice);
   }
   return words;
-}
-
-std::vector<std::string> algorithm_names(const Registry& registry) {
-  std::vector<std::string> names;
-  for (const auto& algorithm : registry.collectives.algorithms()) names.push_back(algorithm.name);
-  return names;
 }
 
 std::vector<std::string> describable(const Registry& registry) {
@@ -133,7 +137,7 @@ Candidates values_of(const CLI::Option& option, const Reached& reached, const Re
   if (name == "machine" || name == "topology") return {machine_names(), true};
   if (name == "ccl") return {{"default"}, true};
   if (name == "set") return {machine_keys(registry)};
-  if (name == "option") return {option_words(registry.benches.find(reached.bench), reached.typed)};
+  if (name == "option") return {option_words(registry.benches.find(reached.bench), reached.typed, registry)};
   if (name == "what") return {list_names()};
   if (name == "name") return {describable(registry)};
   if (name == "algorithm") return {algorithm_names(registry)};

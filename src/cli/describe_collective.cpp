@@ -95,7 +95,8 @@ std::string describe_collective(std::string_view name, const ccl::Registry& regi
 
 std::vector<std::string> collective_names(const ccl::Registry& registry) {
   auto names = ccl::load_config("default", {}, registry).names();
-  for (const auto& t : registry.topologies()) names.push_back(t.name);
+  for (const auto& t : registry.topologies())
+    if (t.name != "none") names.push_back(t.name);  // nobody means that
   for (const auto& m : registry.mappers()) names.push_back(m.name);
   for (const auto& v : registry.validators()) names.push_back(v.name);
   names.insert(names.end(), {"ccl.defaults", "ccl.algorithms"});

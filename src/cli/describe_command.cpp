@@ -77,9 +77,10 @@ std::string describe(const std::string& name, const Registry& registry) {
     return entry->kind.empty() ? describe_section(*entry) : describe_kind(*components.find(entry->kind));
   if (const auto text = describe_collective(name, registry.collectives); !text.empty()) return text;
   const std::vector<std::string> names = known_names(registry);
+  const std::string list = "'kernbench list' shows all names";
   throw InputError(
       {"cli.unknown-name", "", fmt::format("nothing is called {}", quote(name)),
-       nearest(name, names).empty() ? "'kernbench list' shows the names" : suggest(name, names, "names")});
+       nearest(name, names).empty() ? list : fmt::format("{} {}", suggest(name, names, "names"), list)});
 }
 
 }  // namespace

@@ -1,9 +1,12 @@
 #include "cli/progress.hpp"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cstdio>
+
+#include "base/text.hpp"
 
 namespace kernbench::cli {
 namespace {
@@ -12,6 +15,14 @@ using namespace std::chrono_literals;
 constexpr auto kPatience = 500ms;  // before a bar appears
 constexpr auto kBetweenLines = 10s;
 constexpr std::size_t kBarWidth = 20;
+constexpr std::size_t kLongest = 200;
+
+/// A bar that wraps could not be drawn over.
+std::size_t terminal_width() {
+  winsize size{};
+  const bool known = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
+  return known ? size.ws_col : 80;
+}
 
 }  // namespace
 
@@ -36,7 +47,8 @@ void ProgressDisplay::show(const bench::RunProgress& progress) {
   if (kind_ == Kind::lines && now - last_ < kBetweenLines) return;
   last_ = now;
   drawn_ = true;
-  const std::string line = progress_line(progress);
+  const std::string line =
+      shown(progress_line(progress), kind_ == Kind::bar ? terminal_width() - 1 : kLongest);
   kind_ == Kind::bar ? fmt::print(stderr, "\r{}\033[K", line) : fmt::print(stderr, "{}\n", line);
   std::fflush(stderr);
 }

@@ -75,6 +75,12 @@ int run_bench_command(const Session& session, const RunCommand& command) {
   return exit_code(result);
 }
 
+/// `--json "$OUT"` of a variable that nobody set.
+CLI::Validator needs_a_name() {
+  return {[](std::string& text) { return std::string(text.empty() ? "the name of the file is empty" : ""); },
+          ""};
+}
+
 void declare(CLI::App& command, RunCommand& options, const Session& session) {
   command
       .add_option("--bench", options.bench,
@@ -92,7 +98,8 @@ void declare(CLI::App& command, RunCommand& options, const Session& session) {
   command.add_flag("--verify-data", options.verify, "Compute the numbers and compare them with a reference");
   command.add_flag("--strict", options.strict, "Let hazards fail the run");
   command.add_option("--json", options.json, "Write the result for programs; - for standard output")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(needs_a_name());
   command.add_flag("--quiet", options.quiet, "Print the bench's line alone, and no progress");
 }
 

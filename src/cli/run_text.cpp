@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <span>
 
 #include "base/text.hpp"
 
@@ -13,8 +14,9 @@ namespace {
 using bench::LaunchResult;
 using bench::RunResult;
 
+constexpr std::size_t kLeastName = 16, kMostName = 40, kLeastShare = 24;  // widths of names
 constexpr std::size_t kMostLaunches = 10;
-constexpr std::size_t kMostShares = 5;
+constexpr std::size_t kMostResources = 5, kMostLines = 8;
 constexpr std::size_t kMostHazards = 5;
 
 /// What of the time was needed at least.
@@ -22,18 +24,26 @@ std::string share_of(Time part, Time whole) {
   return whole == Time() ? "" : fmt::format("{:.1f} %", 100 * part.ns() / whole.ns());
 }
 
+/// As wide as the longest name that is shown, within limits.
+std::size_t name_width(std::span<const LaunchResult> launches) {
+  std::size_t width = kLeastName;
+  for (const LaunchResult& launch : launches) width = std::max(width, launch.trace.name.size());
+  return std::min(width, kMostName);
+}
+
 void put_launches(std::string& out, const RunResult& result) {
   const auto to = std::back_inserter(out);
-  fmt::format_to(to, "{:<16} {:>3} {:>14} {:>14} {:>12} {:>14} {:>14} {:>8}\n", "launch", "sip", "total ns",
-                 "pe_exec ns", "network ns", "queued ns", "lower bound", "of exec");
-  const std::size_t rows = std::min(result.launches.size(), kMostLaunches);
-  for (std::size_t i = 0; i < rows; ++i) {
-    const auto& [trace, bound] = result.launches[i];
-    fmt::format_to(to, "{:<16} {:>3} {:>14.3f} {:>14.3f} {:>12.3f} {:>14.3f} {:>14.3f} {:>8}\n", trace.name,
-                   trace.sip, trace.total_ns(), trace.pe_exec_ns(), trace.network_ns(), trace.queued_ns(),
-                   bound.time.ns(), share_of(bound.time, trace.pe_exec));
-  }
-  if (rows < result.launches.size()) fmt::format_to(to, "and {} more\n", result.launches.size() - rows);
+  const auto rows = std::span(result.launches).first(std::min(result.launches.size(), kMostLaunches));
+  const std::size_t width = name_width(rows);
+  fmt::format_to(to, "{:<{}} {:>3} {:>14} {:>14} {:>12} {:>14} {:>14} {:>8}\n", "launch", width, "sip",
+                 "total ns", "pe_exec ns", "network ns", "queued ns", "lower bound", "of exec");
+  for (const auto& [trace, bound] : rows)
+    fmt::format_to(to, "{:<{}} {:>3} {:>14.3f} {:>14.3f} {:>12.3f} {:>14.3f} {:>14.3f} {:>8}\n",
+                   shown(trace.name, width - (trace.name.size() > width)), width, trace.sip, trace.total_ns(),
+                   trace.pe_exec_ns(), trace.network_ns(), trace.queued_ns(), bound.time.ns(),
+                   share_of(bound.time, trace.pe_exec));
+  if (rows.size() < result.launches.size())
+    fmt::format_to(to, "and {} more\n", result.launches.size() - rows.size());
   out += '\n';
 }
 
@@ -57,11 +67,23 @@ void put_bound(std::string& out, const RunResult& result) {
                  longest->bound.resource);
 }
 
-void put_shares(std::string& out, const char* title, const std::vector<trace::Share>& shares) {
-  const std::size_t rows = std::min(shares.size(), kMostShares);
-  for (std::size_t i = 0; i < rows; ++i)
-    fmt::format_to(std::back_inserter(out), "{:<16} {:<24} {:>14.3f} ns {:>7}\n", i == 0 ? title : "",
-                   shares[i].name, shares[i].time.ns(), percent(shares[i].fraction));
+void put_shares(std::string& out, const char* title, std::span<const trace::Share> shares,
+                std::size_t width) {
+  for (std::size_t i = 0; i < shares.size(); ++i)
+    fmt::format_to(std::back_inserter(out), "{:<16} {:<{}} {:>14.3f} ns {:>7}\n", i == 0 ? title : "",
+                   shares[i].name, width, shares[i].time.ns(), percent(shares[i].fraction));
+}
+
+/// By resource and by source line, in the same columns.
+void put_critical_path(std::string& out, const trace::CriticalPath& path) {
+  const auto top = [](const std::vector<trace::Share>& shares, std::size_t most) {
+    return std::span(shares).first(std::min(shares.size(), most));
+  };
+  const auto resources = top(path.by_resource, kMostResources), lines = top(path.by_line, kMostLines);
+  std::size_t width = kLeastShare;
+  for (const trace::Share& share : lines) width = std::max(width, share.name.size());
+  put_shares(out, "critical path", resources, width);
+  put_shares(out, "by source line", lines, width);
 }
 
 void put_hazards(std::string& out, const RunResult& result) {
@@ -96,8 +118,7 @@ std::string run_summary(const RunResult& result) {
                  to_string(result.total), result.summary.records, result.hash);
   put_utilization(out, result.utilization);
   put_bound(out, result);
-  put_shares(out, "critical path", result.critical_path.by_resource);
-  put_shares(out, "by source line", result.critical_path.by_line);
+  put_critical_path(out, result.critical_path);
   put_hazards(out, result);
   const std::vector<std::string> idealised = result.machine.idealised();
   fmt::format_to(std::back_inserter(out), "machine          {}{}\n", result.machine.source(),

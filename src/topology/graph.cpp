@@ -42,6 +42,14 @@ std::optional<int> take_number(std::string_view& text, std::string_view prefix) 
   return value;
 }
 
+/// A number that is beyond the last of its kind: `cube99`.
+[[noreturn]] void refuse_number(std::string_view path, const std::string& what, std::string_view prefix,
+                                int count) {
+  throw InputError({"topology.unknown-node", shown(path), what,
+                    count == 1 ? fmt::format("there is {}0 alone", prefix)
+                               : fmt::format("{0}0 to {0}{1}", prefix, count - 1)});
+}
+
 }  // namespace
 
 std::string_view to_string(NodeKind kind) { return kKindNames[static_cast<std::size_t>(kind)]; }
@@ -159,7 +167,7 @@ NodeId Graph::find(std::string_view path) const {
   std::string_view rest = path;
   const auto sip = take_number(rest, "sip");
   if (!sip) return refuse("no such node");
-  if (*sip >= sips_) return refuse(fmt::format("there are {} SIPs", sips_));
+  if (*sip >= sips_) refuse_number(path, fmt::format("there are {} SIPs", sips_), "sip", sips_);
   for (const NodeKind kind : {NodeKind::pcie_ep, NodeKind::io_cpu, NodeKind::io_noc})
     if (rest == to_string(kind)) return io(*sip, kind);
   if (const auto col = take_number(rest, "io_ucie")) {
@@ -170,9 +178,9 @@ NodeId Graph::find(std::string_view path) const {
   }
   const auto cube = take_number(rest, "cube");
   if (!cube) return refuse("no such node");
-  if (*cube >= cubes()) return refuse(fmt::format("a SIP has {} cubes", cubes()));
+  if (*cube >= cubes()) refuse_number(path, fmt::format("a SIP has {} cubes", cubes()), "cube", cubes());
   if (std::string_view part = rest; const auto pe = take_number(part, "pe"))
-    if (*pe >= pes_) return refuse(fmt::format("a cube has {} PEs", pes_));
+    if (*pe >= pes_) refuse_number(path, fmt::format("a cube has {} PEs", pes_), "pe", pes_);
   const std::string local = rest.starts_with("pe") && rest.find('.') == rest.npos
                                 ? std::string(rest) + ".pe_dma"
                                 : std::string(rest);

@@ -4,6 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <stdexcept>
+
+#include "kernbench/distributed.hpp"
 #include "kernbench/error.hpp"
 
 namespace kernbench {
@@ -78,6 +82,55 @@ TEST(CliMain, ServesAUsersOwnCollective) {
                           registry);
   EXPECT_EQ(run.exit_code, 0) << run.err;
   EXPECT_THAT(run.out, HasSubstr("acme_allreduce (ws=4): 4 OK"));
+}
+
+/// A bench that makes a tensor, and then does as it is told.
+Called run_bench_that(const std::function<void(Torch&, BenchReport&)>& does,
+                      std::vector<std::string> words = {}) {
+  Registry registry = builtin_registry();
+  registry.benches.add(
+      {"mine", "a bench of a test", {}, [&](Torch& torch, const Options&, BenchReport& report) {
+         const Tensor x = torch.zeros({64}, DType::f16);
+         torch.synchronize();
+         does(torch, report);
+       }});
+  words.insert(words.begin(), {"run", "--quiet", "--topology", "small", "--bench", "mine"});
+  return call(std::move(words), registry);
+}
+
+TEST(CliMain, AFailedCheckIsExitCodeOneAndSaysWhat) {
+  const Called right = run_bench_that([](Torch&, BenchReport& report) { report.verified(true); });
+  EXPECT_EQ(right.exit_code, 0) << right.err;
+  EXPECT_EQ(right.out, "mine\n");
+  const Called wrong =
+      run_bench_that([](Torch&, BenchReport& report) { report.verified(false, "two is not three"); });
+  EXPECT_EQ(wrong.exit_code, 1);
+  EXPECT_EQ(wrong.out, "mine\n[FAIL] two is not three\n");
+  const Called silent = run_bench_that([](Torch&, BenchReport&) {}, {"--verify-data"});
+  EXPECT_EQ(silent.exit_code, 1);
+  EXPECT_THAT(silent.out, HasSubstr("compared nothing"));
+}
+
+// Input is 2, the simulated program is 1, whoever throws: the host function, or ranks, of which the gravest counts.
+TEST(CliMain, WhatABenchThrowsDecidesTheExitCode) {
+  const auto input = [] { throw InputError({"mine", "", "wrong input", ""}); };
+  const auto program = [] { throw SimulationError({"mine", "", "wrong program", ""}); };
+  const auto defect = [] { throw InternalError({"mine", "", "wrong simulator", ""}); };
+  EXPECT_EQ(run_bench_that([&](Torch&, BenchReport&) { input(); }).exit_code, 2);
+  EXPECT_EQ(run_bench_that([&](Torch&, BenchReport&) { program(); }).exit_code, 1);
+  EXPECT_EQ(run_bench_that([&](Torch&, BenchReport&) { defect(); }).exit_code, 3);
+  EXPECT_EQ(run_bench_that([&](Torch&, BenchReport&) { throw std::runtime_error("no more tea"); }).exit_code,
+            1);
+  const auto of_rank = [](const std::function<void()>& fails) {
+    return run_bench_that([&](Torch& torch, BenchReport&) {
+      dist::spawn(
+          torch, [&](int) { fails(); }, 1);
+    });
+  };
+  EXPECT_EQ(of_rank(input).exit_code, 2);
+  EXPECT_EQ(of_rank(program).exit_code, 1);
+  EXPECT_EQ(of_rank(defect).exit_code, 3);
+  EXPECT_THAT(of_rank(program).err, HasSubstr("rank 0: wrong program"));
 }
 
 TEST(CliMain, ADefectOfOursIsExitCodeThree) {

@@ -302,6 +302,10 @@ TEST_F(CliTest, WrongWordsNameTheNearest) {
   EXPECT_THAT(refused({"topology", "show", "--set"}), HasSubstr("--set"));
   EXPECT_THAT(refused({"topology"}), HasSubstr("show, check, draw"));
   EXPECT_THAT(refused({"describe"}), HasSubstr("name"));
+  EXPECT_THAT(refused({"describe", "hbn"}),
+              AllOf(HasSubstr("did you mean 'hbm'"), HasSubstr("'kernbench list' shows all names")));
+  EXPECT_THAT(refused({"describe", "nope"}),
+              AllOf(HasSubstr("'kernbench list' shows all names"), Not(HasSubstr("did you mean"))));
   EXPECT_THAT(refused({}), HasSubstr("kernbench --help"));
 }
 

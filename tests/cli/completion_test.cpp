@@ -61,6 +61,8 @@ TEST(Completion, OffersBenchesAndTheirOptionsByWhicheverNameTheyAreGiven) {
               ElementsAre("M=", "K=", "N=", "dtype=", "variant="));
   EXPECT_THAT(pressed_tab("kernbench run --bench=matmul-composite M=3 variant=load_"),
               ElementsAre("load_ref", "load_load"));
+  EXPECT_THAT(pressed_tab("kernbench run --bench ccl-allreduce algorithm=tree"),
+              ElementsAre("tree_allreduce"));
   EXPECT_THAT(pressed_tab("kernbench describe gpt"), ElementsAre("gpt3-qkv"));
 }
 
@@ -84,6 +86,17 @@ TEST(Completion, OfAnUnknownShellIsRefused) {
   EXPECT_EQ(zsh.exit_code, 0);
   EXPECT_THAT(zsh.out,
               AllOf(HasSubstr("#compdef kernbench"), HasSubstr("compdef _kernbench_complete kernbench")));
+}
+
+/// Both scripts are read by their shells without complaint; one that is not installed is left out.
+TEST(Completion, ScriptsAreUnderstoodByTheirShells) {
+  for (const std::string shell : {"bash", "zsh"}) {
+    if (run_program({"/bin/sh", "-c", "command -v " + shell}).exit_code != 0) continue;
+    const std::string ask = std::string(KERNBENCH_BINARY) + " completion " + shell;
+    const Outcome outcome = run_program({"/bin/sh", "-c", ask + " | " + shell + " -n"});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_EQ(outcome.err, "");
+  }
 }
 
 }  // namespace

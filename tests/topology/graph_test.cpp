@@ -89,6 +89,15 @@ TEST(Graph, APeStandsForItsDmaEngine) {
   EXPECT_EQ(graph.find("sip1.cube2.pe3"), graph.pe({1, 2, 3}, NodeKind::pe_dma));
 }
 
+InputError refusal(const Graph& graph, std::string_view path) {
+  try {
+    graph.find(path);
+  } catch (const InputError& e) {
+    return e;
+  }
+  return InputError({"none", "", "", ""});
+}
+
 TEST(Graph, AnUnknownNodeNamesTheNearest) {
   const Graph graph(machine());
   for (const char* path : {"", "sip", "sip2.io_cpu", "sip0.cube16.m_cpu", "sip0.cube0.r2c2", "sip0.cube0.pe8",
@@ -99,7 +108,10 @@ TEST(Graph, AnUnknownNodeNamesTheNearest) {
     FAIL();
   } catch (const InputError& e) {
     EXPECT_EQ(e.message(), "a cube has 8 PEs");
+    EXPECT_EQ(e.hint(), "pe0 to pe7");
   }
+  EXPECT_EQ(refusal(graph, "sip0.cube99.pe0").hint(), "cube0 to cube15");
+  EXPECT_EQ(refusal(graph, "sip2.io_cpu").hint(), "sip0 to sip1");
   try {
     graph.find("sip0.cube3.ucie_E.con2");
     FAIL();
