@@ -1,5 +1,6 @@
 // Steps that collectives are made of. All are ordinary functions that record commands; the source line they
-// record is their caller's.
+// record is their caller's. Along a `Way` it is the line where each `Line` of it was written, so that "by source line"
+// tells rows from columns.
 //
 // Tensors larger than a slot are worked on in pieces that fit one. Two rules keep queues of few slots from
 // blocking each other for ever; the steps below follow them:
@@ -115,11 +116,12 @@ struct Line {
   int length = 1;
   int root = 0;
   std::string low = "W", high = "E";
+  At at = At::current();  // where it was written
 
   bool at_root() const { return position == root; }
 };
 /// A ring taken as a line with the root in its middle.
-Line line_around(const Ring& ring, int root);
+Line line_around(const Ring& ring, int root, At at = At::current());
 
 /// From both ends toward the root, each rank adding its own. The root returns the combination.
 tl::Tile reduce_to_root(tl::Context& tl, const Line& line, const Piece& piece, const tl::Tile& mine,
@@ -132,10 +134,9 @@ tl::Tile broadcast_from_root(tl::Context& tl, const Line& line, const Piece& pie
 using Way = std::vector<Line>;
 bool at_root(const Way& way);
 tl::Tile reduce_to_root(tl::Context& tl, const Way& way, const Piece& piece, const tl::Tile& mine,
-                        ReduceOp op, At at = At::current());
+                        ReduceOp op);
 /// Back from the root of the last line through all of them.
-tl::Tile broadcast_from_root(tl::Context& tl, const Way& way, const Piece& piece, const tl::Tile& mine,
-                             At at = At::current());
+tl::Tile broadcast_from_root(tl::Context& tl, const Way& way, const Piece& piece, const tl::Tile& mine);
 
 // ── SIPs ──
 

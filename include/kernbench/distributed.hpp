@@ -71,14 +71,17 @@ void configure(Torch& torch, const std::string& file_or_default,
 /// More overrides of the context's `ccl.yaml`, whichever that is.
 void configure_further(Torch& torch, const std::vector<std::string>& overrides);
 
-/// The all-reduce that `ccl.yaml` configures.
+/// An all-reduce of `ccl.yaml`.
 struct ConfiguredAllReduce {
   std::string name;
   std::vector<ccl::Group> serves;
   bool every_pe = false;               // the PEs of a cube share the work; else one of each does it
   std::optional<std::int64_t> n_elem;  // elements of a member, for benches
 };
+/// The one that it configures.
 ConfiguredAllReduce configured_all_reduce(const Torch& torch);
+/// All that it knows, also those that it has no entry for.
+std::vector<ConfiguredAllReduce> known_all_reduces(const Torch& torch);
 /// Whether a rank is a PE.
 bool ranks_are_pes(const Torch& torch);
 

@@ -88,7 +88,7 @@ std::vector<Param> entry_params(const Registry& registry) {
       Param::choice("mapper", "", names_of(registry.mappers()), "which PEs of a member take part").optional(),
       Param::choice("validator", "", names_of(registry.validators()), "which layout of tensors it needs")
           .optional(),
-      Param::integer("n_elem", 1, {1, 0x1p40}, "elements of each member, in benches").optional(),
+      Param::integer("n_elem", 1, kElementRange, "elements of each member, in benches").optional(),
       Param::integer("world_size", 1, {1, 1 << 20}, "given: every rank is one PE, and there are so many")
           .optional(),
       Param::integer("root_cube", 0, {0, 31}, "where a SIP's cubes are reduced to; left out: the middle")

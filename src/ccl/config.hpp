@@ -64,6 +64,9 @@ class Config {
   std::vector<std::string> names_, notes_;
 };
 
+/// Elements of a member that benches may be asked for.
+inline constexpr Range kElementRange{1, 0x1p40};
+
 /// The parameters of `defaults` and of an entry.
 std::vector<Param> default_params();
 std::vector<Param> entry_params(const Registry& registry);

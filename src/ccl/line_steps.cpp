@@ -5,7 +5,7 @@
 
 namespace kernbench::ccl {
 
-Line line_around(const Ring& ring, int root) {
+Line line_around(const Ring& ring, int root, At at) {
   const int below = (ring.size - 1) / 2, above = ring.size - 1 - below;
   const int distance = ((ring.rank - root) % ring.size + ring.size) % ring.size;
   const int offset = distance <= above ? distance : distance - ring.size;
@@ -13,7 +13,8 @@ Line line_around(const Ring& ring, int root) {
           .length = ring.size,
           .root = below,
           .low = ring.previous,
-          .high = ring.next};
+          .high = ring.next,
+          .at = at};
 }
 
 tl::Tile reduce_to_root(tl::Context& tl, const Line& line, const Piece& piece, const tl::Tile& mine,
@@ -41,21 +42,22 @@ tl::Tile broadcast_from_root(tl::Context& tl, const Line& line, const Piece& pie
 bool at_root(const Way& way) { return std::ranges::all_of(way, &Line::at_root); }
 
 tl::Tile reduce_to_root(tl::Context& tl, const Way& way, const Piece& piece, const tl::Tile& mine,
-                        ReduceOp op, At at) {
+                        ReduceOp op) {
   auto sum = mine;
   for (const auto& line : way) {
-    sum = reduce_to_root(tl, line, piece, sum, op, at);
+    sum = reduce_to_root(tl, line, piece, sum, op, line.at);
     if (!line.at_root()) break;
   }
   return sum;
 }
 
-tl::Tile broadcast_from_root(tl::Context& tl, const Way& way, const Piece& piece, const tl::Tile& mine,
-                             At at) {
+tl::Tile broadcast_from_root(tl::Context& tl, const Way& way, const Piece& piece, const tl::Tile& mine) {
   const auto last = std::ranges::find_if_not(way, &Line::at_root);
   auto tile = mine;
-  for (auto line = last == way.end() ? last : last + 1; line != way.begin();)
-    tile = broadcast_from_root(tl, *--line, piece, tile, at);
+  for (auto line = last == way.end() ? last : last + 1; line != way.begin();) {
+    --line;
+    tile = broadcast_from_root(tl, *line, piece, tile, line->at);
+  }
   return tile;
 }
 

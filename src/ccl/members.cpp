@@ -113,6 +113,20 @@ Members members_by_rank(const Machine& machine, const MemberRequest& request) {
   return members;
 }
 
+[[noreturn]] void refuse_group(const Registry& registry, const Algorithm& algorithm, Group group) {
+  std::vector<std::string_view> served, others;
+  for (const auto own : algorithm.serves) served.push_back(to_string(own));
+  for (const auto& other : registry.algorithms())
+    if (other.collective == algorithm.collective &&
+        std::ranges::find(other.serves, group) != other.serves.end())
+      others.push_back(other.name);
+  refuse("group", fmt::format("{} does not serve members that are {}s", algorithm.name, to_string(group)),
+         fmt::format("it serves members that are {}s{}", fmt::join(served, "s and "),
+                     others.empty()
+                         ? ""
+                         : fmt::format("; {}s are served by {}", to_string(group), fmt::join(others, ", "))));
+}
+
 }  // namespace
 
 std::string_view to_string(Group group) {
@@ -157,13 +171,8 @@ Members members_of_lanes(Group group, std::vector<std::vector<PeCoord>> lanes) {
 
 Links links_of(const Registry& registry, const Algorithm& algorithm, std::string_view topology,
                const Members& members) {
-  if (std::ranges::find(algorithm.serves, members.group) == algorithm.serves.end()) {
-    std::vector<std::string_view> served;
-    for (const auto group : algorithm.serves) served.push_back(to_string(group));
-    refuse("group",
-           fmt::format("{} does not serve members that are {}s", algorithm.name, to_string(members.group)),
-           fmt::format("it serves: {}", fmt::join(served, ", ")));
-  }
+  if (std::ranges::find(algorithm.serves, members.group) == algorithm.serves.end())
+    refuse_group(registry, algorithm, members.group);
   if (topology == "none" && algorithm.links) return algorithm.links(members);
   return registry.topology(topology).links(members);
 }

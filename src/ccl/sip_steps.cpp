@@ -38,11 +38,11 @@ void exchange_by_lines(tl::Context& tl, const Call& call, Pieces pieces, const S
                        At at) {
   const auto grid = call.machine.sip_grid;
   const auto [x, y] = MeshCoord::of(call.sip, grid.x);
-  const Way way = {{x, grid.x, grid.x / 2, "global_W", "global_E"},
-                   {y, grid.y, grid.y / 2, "global_N", "global_S"}};
+  const Way way = {{x, grid.x, grid.x / 2, "global_W", "global_E", at},
+                   {y, grid.y, grid.y / 2, "global_N", "global_S", at}};
   for (std::size_t p = 0; p < pieces.size(); ++p) {
-    const auto sum = reduce_to_root(tl, way, pieces[p], mine(p), call.op, at);
-    take(p, broadcast_from_root(tl, way, pieces[p], sum, at));
+    const auto sum = reduce_to_root(tl, way, pieces[p], mine(p), call.op);
+    take(p, broadcast_from_root(tl, way, pieces[p], sum));
   }
 }
 
@@ -67,13 +67,13 @@ void all_reduce_through_roots(tl::Context& tl, const Call& call, const Way& way,
   for (const auto batch : batches(all, tiles_at_once(tl, all))) {
     Tiles sums, results;
     for (const auto& piece : batch)
-      sums.push_back(reduce_to_root(tl, way, piece, load(tl, piece, at), call.op, at));
+      sums.push_back(reduce_to_root(tl, way, piece, load(tl, piece, at), call.op));
     if (at_root(way))
       exchange_between_sips(
           tl, call, batch, [&](std::size_t p) { return sums[p]; }, keep_in(results, tl, call, batch, at), at);
     for (std::size_t p = 0; p < batch.size(); ++p) {
       const auto result = at_root(way) ? finished(tl, call.op, results[p], call.world_size, at) : tl::Tile();
-      store(tl, batch[p], broadcast_from_root(tl, way, batch[p], result, at), at);
+      store(tl, batch[p], broadcast_from_root(tl, way, batch[p], result), at);
     }
   }
 }

@@ -49,11 +49,29 @@ void configure_further(Torch& torch, const std::vector<std::string>& overrides) 
   State::of(torch.engine()).configure_further(overrides);
 }
 
-ConfiguredAllReduce configured_all_reduce(const Torch& torch) {
-  const State& state = State::of(torch.engine());
-  const ccl::Settings settings = state.config().settings(state.config().algorithm());
+namespace {
+
+ConfiguredAllReduce described(const State& state, const std::string& name) {
+  const ccl::Settings settings = state.config().settings(name);
   const auto& serves = state.registry().algorithm(settings.algorithm).serves;
   return {settings.name, serves, settings.mapper == "all_pes", settings.n_elem};
+}
+
+}  // namespace
+
+ConfiguredAllReduce configured_all_reduce(const Torch& torch) {
+  const State& state = State::of(torch.engine());
+  return described(state, state.config().algorithm());
+}
+
+std::vector<ConfiguredAllReduce> known_all_reduces(const Torch& torch) {
+  const State& state = State::of(torch.engine());
+  std::vector<ConfiguredAllReduce> all;
+  for (const std::string& name : state.config().names())
+    if (state.registry().algorithm(state.config().settings(name).algorithm).collective ==
+        Collective::all_reduce)
+      all.push_back(described(state, name));
+  return all;
 }
 
 bool ranks_are_pes(const Torch& torch) { return torch.engine().devices_are_pes(); }

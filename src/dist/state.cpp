@@ -124,6 +124,7 @@ void State::initialize(std::string_view backend) {
     throw InputError({"dist.initialized", fmt::format("rank {}", rank()),
                       "the process group is initialized already",
                       "call init_process_group once before spawn, or once in every rank"});
+  check_devices();
   const ccl::Settings settings = config_->settings(config_->algorithm());
   const Wired& wired = wirings_->ready(settings, {.group = ccl::usual_group(*registry_, settings)});
   if (ranks_ == nullptr)
@@ -131,6 +132,17 @@ void State::initialize(std::string_view backend) {
   else
     initialized_.insert(rank());
   for (const auto& request : std::vector(wired.installs)) engine_.wait(*request);
+}
+
+/// A rank is a SIP, and all of them make the group.
+void State::check_devices() const {
+  const auto& selected = engine_.selected_devices();
+  if (static_cast<int>(selected.size()) == world_size()) return;
+  throw InputError(
+      {"dist.device", "init_process_group",
+       fmt::format("a process group is all {} SIPs of the machine, but sip:{} alone was selected",
+                   world_size(), selected.front()),
+       "leave --device out; a machine of one SIP is --set system.sips.count=1"});
 }
 
 GroupKey State::resolve(const Group& group) const {

@@ -66,6 +66,8 @@ class State final : public runtime::Engine::Extension {
  private:
   /// InputError unless they are some ranks, each once.
   void check_ranks(const std::vector<int>& ranks) const;
+  /// InputError unless all SIPs were selected.
+  void check_devices() const;
   /// What a rank that is awaited does instead.
   std::string excuse(int rank) const;
   bool has_ended(int rank) const;

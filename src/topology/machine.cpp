@@ -45,9 +45,9 @@ SipTopology Machine::sip_topology() const {
 
 MeshCoord Machine::sip_grid() const {
   const ParamSet& sips_params = at("system.sips");
+  if (sip_topology() == SipTopology::ring_1d) return {sips(), 1};
   if (sips_params.has("w"))
     return {static_cast<int>(sips_params.integer("w")), static_cast<int>(sips_params.integer("h"))};
-  if (sip_topology() == SipTopology::ring_1d) return {sips(), 1};
   const int side = static_cast<int>(std::lround(std::sqrt(sips())));
   return {side, side};
 }

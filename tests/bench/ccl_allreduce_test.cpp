@@ -2,7 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "bench/run.hpp"
+#include "ccl/config.hpp"
+#include "kernbench/distributed.hpp"
 
 namespace kernbench::bench {
 namespace {
@@ -42,6 +46,45 @@ TEST(CclAllreduce, AnyMeshOfSipsAndCubesIsRight) {
     EXPECT_EQ(headline({"n_elem=100"},
                        {fmt::format("sip.cube_mesh.w={}", w), fmt::format("sip.cube_mesh.h={}", h)}),
               fmt::format("intercube_allreduce (ws=2): {} OK", 2 * w * h));
+}
+
+// A file for a grid, taken as a ring: w and h are of no account.
+TEST(CclAllreduce, ARingOfSipsWithAShapeIsARing) {
+  EXPECT_EQ(headline({"n_elem=16"}, {"system.sips.count=4", "system.sips.w=2", "system.sips.h=2"}),
+            "intercube_allreduce (ws=4): 64 OK");
+}
+
+TEST(CclAllreduce, SaysWhatItCounts) {
+  const auto second_line = [](const Words& words, const Words& machine = {}) {
+    const std::string text = all_reduce(words, machine).report.text();
+    const auto begin = text.find('\n') + 1;
+    return text.substr(begin, text.find('\n', begin) - begin);
+  };
+  EXPECT_EQ(second_line({}), "# 32 shards compared: 2 SIPs × 16 cubes, 1024 elements each");
+  EXPECT_EQ(second_line({"algorithm=intercube_allreduce_allpe", "n_elem=80"}),
+            "# 256 shards compared: 2 SIPs × 16 cubes × 8 PEs, 10 elements each");
+  EXPECT_EQ(second_line({"algorithm=ring_allreduce", "world_size=3", "n_elem=1"}),
+            "# 3 shards compared: 3 PEs, 1 element each");
+  EXPECT_EQ(second_line({"n_elem=7"}, {"system.sips.count=1", "sip.cube_mesh.w=1", "sip.cube_mesh.h=1"}),
+            "# 1 shard compared: 1 SIP × 1 cube, 7 elements each");
+}
+
+// Rows of cubes, their column, and the rest are written in lines of their own.
+TEST(CclAllreduce, TimesBySourceLineTellTheStepsApart) {
+  int lines = 0;
+  for (const trace::Share& share : all_reduce({}).critical_path.by_line)
+    lines += share.name.starts_with("intercube_allreduce.cpp:") ? 1 : 0;
+  EXPECT_EQ(lines, 3);
+}
+
+TEST(CclAllreduce, TakesAsManyElementsAsCclYaml) {
+  const auto range_of = [](const std::vector<Param>& params) {
+    const auto range = std::ranges::find(params, "n_elem", &Param::name)->range;
+    return std::pair(range.least, range.most);
+  };
+  EXPECT_EQ(range_of(builtin_registry().benches.at("ccl-allreduce").options),
+            range_of(ccl::entry_params(ccl::builtin_registry())));
+  EXPECT_THROW(all_reduce({"n_elem=1000000000000"}), dist::SpawnException);  // more than there is memory
 }
 
 TEST(CclAllreduce, AnyRootCubeIsRight) {

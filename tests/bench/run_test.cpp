@@ -183,5 +183,42 @@ TEST(RunJson, HasEveryKey) {
   EXPECT_EQ(json["critical_path"][0].size(), 3u);  // resource, ns, share
 }
 
+std::vector<std::string> keys_of(const nlohmann::ordered_json& json) {
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : json.items()) keys.push_back(key);
+  return keys;
+}
+
+TEST(RunJson, OfEveryBenchHasWhatProgramsRelyOn) {
+  const std::vector<std::pair<const char*, std::vector<std::string>>> benches = {
+      {"gpt3-qkv", {"tokens=8", "d_model=256"}},
+      {"va-offset-verify", {"n_elem=64"}},
+      {"ccl-allreduce", {"n_elem=64"}},
+  };
+  for (const auto& [bench, words] : benches) {
+    SCOPED_TRACE(bench);
+    const auto json = to_json(run_shipped(bench, words, {.verify = true}));
+    EXPECT_THAT(keys_of(json),
+                ::testing::IsSupersetOf({"kernbench", "bench", "options", "machine", "ok", "verified", "sim",
+                                         "launches", "op_log_summary", "utilization", "lower_bound_ns",
+                                         "critical_path", "hazards", "results", "wall"}));
+    EXPECT_EQ(json["bench"], bench);
+    EXPECT_EQ(json["verified"], true);
+    EXPECT_GT(json["sim"]["total_ns"], json["lower_bound_ns"]);
+    EXPECT_GT(json["lower_bound_ns"], 0.0);
+    ASSERT_FALSE(json["launches"].empty());
+    for (const auto& launch : json["launches"]) {
+      EXPECT_THAT(keys_of(launch), ::testing::IsSupersetOf({"name", "sip", "total_ns", "pe_exec_ns",
+                                                            "network_ns", "queued_ns", "lower_bound_ns"}));
+      EXPECT_DOUBLE_EQ(launch["total_ns"].get<double>(),
+                       launch["pe_exec_ns"].get<double>() + launch["network_ns"].get<double>());
+    }
+    double share = 0;
+    for (const auto& part : json["critical_path"]) share += part["share"].get<double>();
+    EXPECT_NEAR(share, 1, 1e-9);  // it covers the whole run
+    EXPECT_FALSE(json["results"].empty());
+  }
+}
+
 }  // namespace
 }  // namespace kernbench::bench

@@ -105,7 +105,9 @@ TEST_F(CclCommand, RefusesWhatCannotBe) {
   EXPECT_THAT(refused({"ccl", "plan", "--algorithm", "ring_alreduce"}), HasSubstr("'ring_allreduce'"));
   EXPECT_THAT(refused({"ccl", "plan", "--set", "ccl.defaults.n_slots=0"}),
               HasSubstr("--set ccl.defaults.n_slots=0"));
-  EXPECT_THAT(refused({"ccl", "plan", "--group", "sip"}), HasSubstr("does not serve"));
+  EXPECT_THAT(refused({"ccl", "plan", "--group", "sip"}),
+              AllOf(HasSubstr("intercube_allreduce does not serve members that are sips"),
+                    HasSubstr("sips are served by "), HasSubstr("intersip_allreduce")));
   EXPECT_THAT(refused({"ccl", "plan", "--group", "rack"}), HasSubstr("rack"));
   EXPECT_THAT(refused({"ccl", "plan", "--ccl", "nowhere.yaml"}), HasSubstr("no such file"));
   EXPECT_THAT(refused({"ccl"}), HasSubstr("needs a command"));

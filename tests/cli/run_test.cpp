@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "cli/progress.hpp"
 #include "cli/run_program.hpp"
@@ -96,13 +97,21 @@ TEST_F(RunCommand, WritesJsonToAFileOrToStandardOutputAlone) {
 }
 
 TEST_F(RunCommand, TwoRunsAreEqualByteForByteApartFromTheWallClock) {
-  const auto text = [&] {
-    Json json = Json::parse(
-        succeeds({"--bench", "gpt3-qkv", "tokens=8", "d_model=256", "--verify-data", "--json", "-"}));
-    json.erase("wall");
-    return json.dump(2);
-  };
-  EXPECT_EQ(text(), text());
+  const std::vector<std::vector<std::string>> benches = {{"gpt3-qkv", "tokens=8", "d_model=256"},
+                                                         {"matmul-composite", "M=64"},
+                                                         {"va-offset-verify", "n_elem=64"},
+                                                         {"ccl-allreduce", "n_elem=64"}};
+  for (const auto& words : benches) {
+    const auto text = [&] {
+      std::vector<std::string> command = {"--verify-data", "--json", "-", "--bench"};
+      command.insert(command.end(), words.begin(), words.end());
+      const std::string whole = succeeds(command);
+      return whole.substr(0, whole.find("\n  \"wall\": {"));  // which comes last
+    };
+    const std::string once = text();
+    EXPECT_THAT(once, HasSubstr("\"op_log_hash\""));
+    EXPECT_EQ(once, text()) << words.front();
+  }
 }
 
 TEST_F(RunCommand, UnknownNamesAreAnsweredWithTheNearest) {
@@ -110,7 +119,10 @@ TEST_F(RunCommand, UnknownNamesAreAnsweredWithTheNearest) {
   EXPECT_THAT(refused({"--bench", "gpt3-qkv", "token=3"}), HasSubstr("did you mean 'tokens'?"));
   EXPECT_THAT(refused({"--bench", "gpt3-qkv", "tokens=0"}), HasSubstr("from 1 to"));
   EXPECT_THAT(refused({"--bench", "ccl-allreduce", "algorithm=hello_send"}),
-              HasSubstr("'hello_send' is no all-reduce"));
+              HasSubstr("algorithm=hello_send: 'hello_send' is no all-reduce"));
+  EXPECT_THAT(refused({"--bench", "ccl-allreduce", "algorithm=ring_allreduce_sr"}),
+              AllOf(HasSubstr("kernbench: algorithm=ring_allreduce_sr: "), HasSubstr("'ring_allreduce_rs'")));
+  EXPECT_THAT(refused({"--bench", "gpt3-qkv", "--json", ""}), HasSubstr("--json"));
   EXPECT_THAT(refused({"--bench", "matmul-composite", "variant=ref_raf"}),
               HasSubstr("did you mean 'ref_ref'"));
   EXPECT_THAT(refused({"--bench", "gpt3-qkv", "--device", "sip:7"}), HasSubstr("sip:0 to sip:1"));
@@ -120,6 +132,22 @@ TEST_F(RunCommand, UnknownNamesAreAnsweredWithTheNearest) {
   EXPECT_THAT(refused({"--bench", "gpt3-qkv", "--jsn", "x"}), HasSubstr("--json"));
   EXPECT_THAT(refused({"--bench", "gpt3-qkv", "--topology", "nowhere.yaml"}), HasSubstr("machine file"));
   EXPECT_THAT(refused({}), HasSubstr("--bench"));
+}
+
+// One rank per SIP cannot be one SIP's, and PEs are no cubes: said before anything is simulated, in the user's words.
+TEST_F(RunCommand, AnAllReduceThatCannotBeIsRefusedWithWhatCan) {
+  EXPECT_THAT(refused({"--bench", "ccl-allreduce", "--device", "sip:1"}),
+              AllOf(HasSubstr("all 2 SIPs"), HasSubstr("sip:1 alone"), HasSubstr("system.sips.count=1")));
+  EXPECT_THAT(refused({"--bench", "ccl-allreduce", "world_size=4"}),
+              AllOf(HasSubstr("kernbench: world_size=4: "), HasSubstr("intercube_allreduce does not"),
+                    HasSubstr("algorithm=ring_allreduce, "), HasSubstr("tree_allreduce"),
+                    Not(HasSubstr("intersip_allreduce")), HasSubstr("system.sips.count=4")));
+  EXPECT_THAT(
+      refused({"--bench", "ccl-allreduce", "--set", "ccl.algorithms.intercube_allreduce.world_size=4"}),
+      HasSubstr("pes are served by ring_allreduce, "));
+  EXPECT_THAT(
+      succeeds({"--bench", "ccl-allreduce", "--quiet", "--verify-data", "--set", "system.sips.count=1"}),
+      StartsWith("intercube_allreduce (ws=1): 16 OK\n"));
 }
 
 TEST_F(RunCommand, WhatDoesNotFitTheMachineIsRefusedWithWhatWould) {
@@ -133,6 +161,8 @@ TEST_F(RunCommand, AnUnwritableOutputIsRefusedBeforeSimulating) {
   auto with_output = words;
   with_output.insert(with_output.end(), {"--json", "nowhere/out.json"});
   EXPECT_THAT(refused(with_output), HasSubstr("nowhere/out.json"));
+  with_output.back() = ".";
+  EXPECT_THAT(refused(with_output), HasSubstr("directory"));
   EXPECT_EQ(files(), 0u);
 }
 
@@ -144,13 +174,15 @@ bool catches(pid_t process, int signal) {
   return false;
 }
 
-TEST_F(RunCommand, CtrlCStopsItWithoutAPartialFile) {
+/// Interrupts the run as soon as it listens; its exit code.
+int interrupted(const fs::path& folder, std::vector<const char*> words) {
   const pid_t child = ::fork();
   if (child == 0) {
-    if (::chdir(folder_.c_str()) != 0) ::_exit(127);
+    if (::chdir(folder.c_str()) != 0) ::_exit(127);
     ::close(STDERR_FILENO);
-    ::execl(KERNBENCH_BINARY, "kernbench", "run", "--bench", "matmul-composite", "M=16384", "K=16384",
-            "N=16384", "--json", "out.json", "--quiet", nullptr);
+    words.insert(words.begin(), {"kernbench", "run", "--json", "out.json", "--quiet", "--bench"});
+    words.push_back(nullptr);
+    ::execv(KERNBENCH_BINARY, const_cast<char**>(words.data()));
     ::_exit(127);
   }
   while (!catches(child, SIGINT)) ::usleep(1000);
@@ -158,7 +190,37 @@ TEST_F(RunCommand, CtrlCStopsItWithoutAPartialFile) {
   int status = 0;
   ::waitpid(child, &status, 0);
   EXPECT_TRUE(WIFEXITED(status));
-  EXPECT_EQ(WEXITSTATUS(status), 130);
+  return WEXITSTATUS(status);
+}
+
+TEST_F(RunCommand, CtrlCStopsItWithoutAPartialFile) {
+  EXPECT_EQ(interrupted(folder_, {"matmul-composite", "M=16384", "K=16384", "N=16384"}), 130);
+  EXPECT_EQ(interrupted(folder_, {"ccl-allreduce", "n_elem=1000000", "--verify-data"}), 130);
+  EXPECT_EQ(files(), 0u);
+}
+
+TEST_F(RunCommand, AFileThatWasThereSurvivesAnInterrupt) {
+  std::ofstream(folder_ / "out.json") << "old";
+  EXPECT_EQ(interrupted(folder_, {"matmul-composite", "M=16384", "K=16384", "N=16384"}), 130);
+  std::string text;
+  std::ifstream(folder_ / "out.json") >> text;
+  EXPECT_EQ(text, "old");
+  EXPECT_EQ(files(), 1u);
+}
+
+// Found when the result is written, and after that no part of it is left.
+TEST_F(RunCommand, AFullDiskIsReported) {
+  EXPECT_THAT(refused({"--bench", "va-offset-verify", "n_elem=64", "--json", "/dev/full"}),
+              HasSubstr("No space left on device"));
+  std::vector<std::string> command = {KERNBENCH_BINARY,
+                                      "run",
+                                      "--bench",
+                                      "va-offset-verify",
+                                      "n_elem=64",
+                                      "--json",
+                                      (folder_ / "out.json").string()};
+  const Outcome outcome = run_program(command, {.largest_file = 4096});
+  EXPECT_EQ(outcome.exit_code, 2) << outcome.err;
   EXPECT_EQ(files(), 0u);
 }
 
@@ -177,6 +239,25 @@ TEST(RunText, ALaunchThatBeatsItsBoundIsAnErrorOfTheModel) {
             "mine\n[FAIL] launch 'k' took 9 ns, less than the 10 ns that sip0.cube0.pe0.pe_gemm needs: an "
             "error of the "
             "model\n");
+}
+
+// Each column of a table ends where its title ends, however long a name is.
+TEST(RunText, LongNamesOfLaunchesDoNotShiftTheColumns) {
+  for (const std::size_t length : {1u, 16u, 17u, 40u, 41u, 100u}) {
+    bench::RunResult result = with_launch(10_ns, 10_ns);
+    result.machine = topology::load_machine("small", {}, topology::builtin_registry());
+    result.launches.push_back(result.launches.front());
+    result.launches.back().trace.name = std::string(length, 'n');
+    const std::string text = cli::run_summary(result);
+    std::istringstream lines(text);
+    std::string title, first, second;
+    std::getline(lines, title), std::getline(lines, first), std::getline(lines, second);
+    EXPECT_EQ(title.find("sip") + 2, first.find(" 0 ") + 1) << text;
+    EXPECT_EQ(first.size(), title.size()) << text;
+    EXPECT_EQ(second.size() - (length > 40 ? std::string("…").size() - 1 : 0), title.size()) << text;
+    EXPECT_THAT(second,
+                StartsWith(length > 40 ? std::string(39, 'n') + "… " : std::string(length, 'n') + " "));
+  }
 }
 
 TEST(RunText, HazardsAreFailuresIfStrict) {

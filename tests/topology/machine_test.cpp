@@ -222,6 +222,8 @@ TEST(LoadMachine, SixSipsNeedAShapeForAGrid) {
   const Machine machine = load(replaced(six, "count: 6\n", "count: 6\n    w: 3\n    h: 2\n"));
   EXPECT_EQ(machine.sip_grid(), (MeshCoord{3, 2}));
   EXPECT_EQ(load(six, {"system.sips.topology=ring_1d"}).sip_grid(), (MeshCoord{6, 1}));
+  EXPECT_EQ(load(six, {"system.sips.topology=ring_1d", "system.sips.w=3", "system.sips.h=2"}).sip_grid(),
+            (MeshCoord{6, 1}));  // a ring has no rows
   EXPECT_EQ(load(six, {"system.sips.count=9"}).sip_grid(), (MeshCoord{3, 3}));
 }
 

@@ -6,8 +6,11 @@
 
 #include <algorithm>
 
+#include "base/text.hpp"
 #include "bench/shipped.hpp"
+#include "ccl/config.hpp"
 #include "kernbench/distributed.hpp"
+#include "kernbench/error.hpp"
 #include "runtime/numbers.hpp"
 
 namespace kernbench::bench {
@@ -91,10 +94,21 @@ Comparison compare(const NdArray& got, double expected, double tolerance) {
   });
 }
 
+/// As nccl-tests has them: bytes of one member ÷ time, and that · 2 (n − 1) / n.
+struct Figures {
+  std::int64_t size = 0;
+  Time time;
+  double algbw = 0, busbw = 0;  // GB/s
+};
+
+Figures figures_of(const Problem& problem, DType dtype, Time time) {
+  const std::int64_t size = problem.n_elem * itemsize(dtype);
+  const double n = static_cast<double>(problem.members()), algbw = static_cast<double>(size) / time.ns();
+  return {size, time, algbw, algbw * 2 * (n - 1) / n};
+}
+
 /// The words of nccl-tests.
-std::string columns(const Problem& problem, DType dtype, double us, const std::string& wrong) {
-  const auto size = problem.n_elem * itemsize(dtype);
-  const double algbw = static_cast<double>(size) / us / 1e3, n = static_cast<double>(problem.members());
+std::string columns(const Problem& problem, DType dtype, const Figures& figures, const std::string& wrong) {
   std::string op(to_string(problem.op));
   std::ranges::transform(op, op.begin(), [](unsigned char c) { return std::tolower(c); });
   return fmt::format(
@@ -103,104 +117,198 @@ std::string columns(const Problem& problem, DType dtype, double us, const std::s
       "{:>12} {:>13} {:>7} {:>7} {:>5} {:>12.3f} {:>8.3f} {:>8.3f} {:>7}",
       "size", "count", "type", "redop", "root", "time", "algbw", "busbw", "#wrong",  //
       "(B)", "(elements)", "", "", "", "(us)", "(GB/s)", "(GB/s)", "",               //
-      size, problem.n_elem, to_string(dtype), op, -1, us, algbw, algbw * 2 * (n - 1) / n, wrong);
-}
-
-/// The options, as overrides of ccl.yaml.
-void configure(Torch& torch, const Options& options) {
-  std::vector<std::string> overrides;
-  if (options.has("algorithm")) overrides.push_back("defaults.algorithm=" + options.text("algorithm"));
-  if (!overrides.empty()) dist::configure_further(torch, overrides);
-  const std::string entry = "algorithms." + dist::configured_all_reduce(torch).name;
-  overrides.clear();
-  if (options.has("world_size"))
-    overrides.push_back(fmt::format("{}.world_size={}", entry, options.integer("world_size")));
-  if (options.has("buffer_kind"))
-    overrides.push_back(fmt::format("{}.buffer_kind={}", entry, options.text("buffer_kind")));
-  if (!overrides.empty()) dist::configure_further(torch, overrides);
+      figures.size, problem.n_elem, to_string(dtype), op, -1, figures.time.ns() / 1e3, figures.algbw,
+      figures.busbw, wrong);
 }
 
 bool serves(const dist::ConfiguredAllReduce& algorithm, ccl::Group group) {
   return std::ranges::find(algorithm.serves, group) != algorithm.serves.end();
 }
 
-void run(Torch& torch, const Options& options, BenchReport& report) {
-  configure(torch, options);
+std::vector<std::string> names_of(const std::vector<dist::ConfiguredAllReduce>& algorithms) {
+  std::vector<std::string> names;
+  for (const auto& algorithm : algorithms) names.push_back(algorithm.name);
+  return names;
+}
+
+void check_algorithm(const Torch& torch, const std::string& name) {
+  const auto names = names_of(dist::known_all_reduces(torch));
+  if (std::ranges::find(names, name) != names.end()) return;
+  throw InputError({"bench.option", shown("algorithm=" + name),
+                    fmt::format("{} is no all-reduce", quote(name)), suggest(name, names, "algorithms")});
+}
+
+void check_world_size(const Torch& torch, std::int64_t world_size) {
+  const auto algorithm = dist::configured_all_reduce(torch);
+  if (serves(algorithm, ccl::Group::pe)) return;
+  auto others = dist::known_all_reduces(torch);
+  std::erase_if(others, [](const auto& other) { return !serves(other, ccl::Group::pe); });
+  throw InputError(
+      {"bench.option", fmt::format("world_size={}", world_size),
+       fmt::format("with a world_size every rank is one PE, and {} does not reduce over PEs", algorithm.name),
+       fmt::format("these do: algorithm={}; for {} SIPs instead: --set system.sips.count={}",
+                   join(names_of(others)), world_size, world_size)});
+}
+
+/// The options, as overrides of ccl.yaml.
+void configure(Torch& torch, const Options& options) {
+  if (options.has("algorithm")) {
+    check_algorithm(torch, options.text("algorithm"));
+    dist::configure_further(torch, {"defaults.algorithm=" + options.text("algorithm")});
+  }
+  const std::string entry = "algorithms." + dist::configured_all_reduce(torch).name;
+  std::vector<std::string> overrides;
+  if (options.has("world_size")) {
+    check_world_size(torch, options.integer("world_size"));
+    overrides.push_back(fmt::format("{}.world_size={}", entry, options.integer("world_size")));
+  }
+  if (options.has("buffer_kind"))
+    overrides.push_back(fmt::format("{}.buffer_kind={}", entry, options.text("buffer_kind")));
+  if (!overrides.empty()) dist::configure_further(torch, overrides);
+}
+
+/// What is reduced, how it lies, and over whom.
+struct Setting {
+  Problem problem;
+  DType dtype;
+  std::optional<DPPolicy> dp;
+  dist::Group group;
+};
+
+Setting setting_of(Torch& torch, const Options& options) {
   const auto algorithm = dist::configured_all_reduce(torch);
   const bool by_pe = dist::ranks_are_pes(torch);
-  Problem problem{
+  const Problem problem{
       .ranks = dist::get_world_size(torch),
       .rows = by_pe ? 1 : torch.machine().cubes(),
       .n_elem = options.has("n_elem") ? options.integer("n_elem") : algorithm.n_elem.value_or(1024),
       .op = ccl::parse_reduce_op(options.text("op")),
       .over_cubes = !by_pe && serves(algorithm, ccl::Group::cube)};
-  const DType dtype = dtype_for(options, problem);
   const DPPolicy row_per_cube{.cube = Split::row_wise,
                               .pe = algorithm.every_pe ? Split::column_wise : Split::replicate,
                               .num_pes = algorithm.every_pe ? torch.machine().pes() : 1};
-  const auto dp = by_pe ? std::optional<DPPolicy>() : row_per_cube;
-  const dist::Group group = problem.over_cubes ? dist::Group(torch.ahbm.cubes) : dist::Group();
+  return {problem, dtype_for(options, problem), by_pe ? std::optional<DPPolicy>() : row_per_cube,
+          problem.over_cubes ? dist::Group(torch.ahbm.cubes) : dist::Group()};
+}
 
-  // First the tensors, and everything is waited for: then all ranks call the all-reduce at the same instant.
-  dist::init_process_group(torch);
-  std::vector<Tensor> tensors(static_cast<std::size_t>(problem.ranks));
-  const auto tensor_of = [&](int rank) -> Tensor& { return tensors[static_cast<std::size_t>(rank)]; };
-  spawn(
-      torch,
-      [&](int rank) {
-        torch.ahbm.set_device(rank);
-        tensor_of(rank) = contribution(torch, problem, rank, dtype, dp);
-      },
-      problem.ranks);
+/// Each rank's tensor, all in place: then all ranks can call the all-reduce at the same instant.
+std::vector<Tensor> make_tensors(Torch& torch, const Setting& setting) {
+  std::vector<Tensor> tensors(static_cast<std::size_t>(setting.problem.ranks));
+  const auto make = [&](int rank) {
+    torch.ahbm.set_device(rank);
+    tensors[static_cast<std::size_t>(rank)] =
+        contribution(torch, setting.problem, rank, setting.dtype, setting.dp);
+  };
+  spawn(torch, make, setting.problem.ranks);
   torch.synchronize();
+  return tensors;
+}
 
+/// The one that ran, and how long the slowest rank's PEs were at it.
+struct Reduction {
+  std::string algorithm;
   Time time;
-  std::string name;
-  std::int64_t shards = 0, wrong = 0;
-  spawn(
-      torch,
-      [&](int rank) {
-        torch.ahbm.set_device(rank);
-        const dist::Work work = dist::all_reduce(tensor_of(rank), problem.op, group);
-        time = std::max(time, work.trace().pe_exec);
-        name = work.algorithm();
-      },
-      problem.ranks);
+};
 
-  const bool exact = static_cast<double>(problem.sum()) <= exact_up_to(dtype);
-  const double tolerance = exact ? 0 : static_cast<double>(problem.members()) / exact_up_to(dtype);
-  for (int rank = 0; rank < problem.ranks; ++rank) {
-    shards += static_cast<std::int64_t>(tensor_of(rank).shards().size());
-    if (!report.verify()) continue;
-    const Comparison found = compare(tensor_of(rank).numpy(), problem.expected(), tolerance);
+Reduction reduce(Torch& torch, const Setting& setting, const std::vector<Tensor>& tensors) {
+  Reduction done;
+  const auto call = [&](int rank) {
+    torch.ahbm.set_device(rank);
+    const dist::Work work =
+        dist::all_reduce(tensors[static_cast<std::size_t>(rank)], setting.problem.op, setting.group);
+    done.time = std::max(done.time, work.trace().pe_exec);
+    done.algorithm = work.algorithm();
+  };
+  spawn(torch, call, setting.problem.ranks);
+  return done;
+}
+
+/// Elements that are not as they should be.
+std::int64_t verify(const Setting& setting, const Reduction& done, const std::vector<Tensor>& tensors,
+                    BenchReport& report) {
+  const Problem& problem = setting.problem;
+  const bool exact = static_cast<double>(problem.sum()) <= exact_up_to(setting.dtype);
+  const double tolerance = exact ? 0 : static_cast<double>(problem.members()) / exact_up_to(setting.dtype);
+  std::int64_t wrong = 0;
+  for (std::size_t rank = 0; rank < tensors.size(); ++rank) {
+    const Comparison found = compare(tensors[rank].numpy(), problem.expected(), tolerance);
     wrong += found.wrong;
-    report.verified(found.wrong == 0, fmt::format("{} (ws={}): rank {}: got mean={}, expected={}", name,
-                                                  problem.ranks, rank, found.mean, problem.expected()));
+    report.verified(found.wrong == 0,
+                    fmt::format("{} (ws={}): rank {}: got mean={}, expected={}", done.algorithm,
+                                problem.ranks, rank, found.mean, problem.expected()));
   }
-  const double us = time.ns() / 1e3;
-  report.line(fmt::format("{} (ws={}): {} {}\n{}", name, problem.ranks, shards, report.verdict(),
-                          columns(problem, dtype, us, report.verify() ? std::to_string(wrong) : "N/A")));
+  return wrong;
+}
+
+/// Over all ranks: what a PE holds of a tensor is one.
+std::int64_t shards_of(const std::vector<Tensor>& tensors) {
+  std::int64_t shards = 0;
+  for (const Tensor& tensor : tensors) shards += static_cast<std::int64_t>(tensor.shards().size());
+  return shards;
+}
+
+/// What the number in the bench's line counts: `# 32 shards compared: 2 SIPs × 16 cubes, 1024 elements each`.
+std::string explanation(const Problem& problem, bool by_pe, std::int64_t shards, bool compared) {
+  const auto counted = [](std::int64_t n, const char* what) {
+    return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
+  };
+  const std::int64_t lanes = shards / (problem.ranks * problem.rows);
+  std::string who = counted(problem.ranks, by_pe ? "PE" : "SIP");
+  if (!by_pe) who += " × " + counted(problem.rows, "cube");
+  if (lanes > 1) who += fmt::format(" × {} PEs", lanes);
+  return fmt::format("# {}{}: {}, {} each", counted(shards, "shard"), compared ? " compared" : "", who,
+                     counted(problem.n_elem / lanes, "element"));
+}
+
+void add_results(BenchReport& report, const Setting& setting, const Reduction& done, const Figures& figures) {
+  report.result("algorithm", done.algorithm);
+  report.result("world_size", std::int64_t{setting.problem.ranks});
+  report.result("members", setting.problem.members());
+  report.result("dtype", std::string(to_string(setting.dtype)));
+  report.result("size_bytes", figures.size);
+  report.result("time_ns", figures.time.ns());
+  report.result("algbw_gbs", figures.algbw);
+  report.result("busbw_gbs", figures.busbw);
+}
+
+void run(Torch& torch, const Options& options, BenchReport& report) {
+  configure(torch, options);
+  const Setting setting = setting_of(torch, options);
+  dist::init_process_group(torch);
+  const std::vector<Tensor> tensors = make_tensors(torch, setting);
+  const Reduction done = reduce(torch, setting, tensors);
+  const Figures figures = figures_of(setting.problem, setting.dtype, done.time);
+  const std::int64_t shards = shards_of(tensors);
+  const std::string wrong = report.verify() ? std::to_string(verify(setting, done, tensors, report)) : "N/A";
+  add_results(report, setting, done, figures);
+  report.line(fmt::format("{} (ws={}): {} {}\n{}\n{}", done.algorithm, setting.problem.ranks, shards,
+                          report.verdict(),
+                          explanation(setting.problem, !setting.dp, shards, report.verify()),
+                          columns(setting.problem, setting.dtype, figures, wrong)));
 }
 
 }  // namespace
 
 Bench ccl_allreduce() {
-  return {"ccl-allreduce",
-          "the all-reduce of ccl.yaml over all cubes (or PEs, where a rank is one), timed as nccl-tests does",
-          {Param::text("algorithm", "", "which one of ccl.yaml; left out: the one it configures").optional(),
-           Param::integer("world_size", 1, {1, 1 << 20},
-                          "ranks, each a PE; left out: as ccl.yaml says, else SIPs")
-               .optional(),
-           Param::integer("n_elem", 1, {1, 1 << 28}, "elements of each member; left out: as ccl.yaml says")
-               .optional(),
-           Param::choice("op", "SUM", {"SUM", "MAX", "MIN", "PROD", "AVG"}, "how they are combined"),
-           Param::choice("buffer_kind", "", {"tcm", "hbm", "sram"},
-                         "where the queues lie; left out: as ccl.yaml says")
-               .optional(),
-           Param::choice("dtype", "", {"f16", "bf16", "f32", "i32"},
-                         "of the elements; left out: f16, or f32 where sums are not exact in f16")
-               .optional()},
-          run};
+  return {
+      "ccl-allreduce",
+      "the all-reduce of ccl.yaml over all cubes (or PEs, where a rank is one), timed as nccl-tests does; "
+      "its line "
+      "ends with the number of shards (what a PE holds of a rank's tensor) and whether all are right",
+      {Param::text("algorithm", "", "which one of ccl.yaml; left out: the one it configures").optional(),
+       Param::integer("world_size", 1, {1, 1 << 20},
+                      "ranks, each a PE; left out: as ccl.yaml says, else SIPs")
+           .optional(),
+       Param::integer("n_elem", 1, ccl::kElementRange, "elements of each member; left out: as ccl.yaml says")
+           .optional(),
+       Param::choice("op", "SUM", {"SUM", "MAX", "MIN", "PROD", "AVG"}, "how they are combined"),
+       Param::choice("buffer_kind", "", {"tcm", "hbm", "sram"},
+                     "where the queues lie; left out: as ccl.yaml says")
+           .optional(),
+       Param::choice("dtype", "", {"f16", "bf16", "f32", "i32"},
+                     "of the elements; left out: f16, or f32 where sums are not exact in f16")
+           .optional()},
+      run};
 }
 
 }  // namespace kernbench::bench
