@@ -59,6 +59,16 @@ class Install(unittest.TestCase):
     def test_the_installed_program_runs(self):
         self.assertIn("256 PEs", run(self.prefix / "bin" / "kernbench", "topology", "show"))
 
+    def test_it_needs_no_files(self):
+        empty = pathlib.Path(self.temporary.name, "empty")
+        empty.mkdir()
+        kernbench = self.prefix / "bin" / "kernbench"
+        self.assertEqual(run(kernbench, "run", "--bench", "va-offset-verify", "n_elem=64", "--verify-data", "--quiet", folder=empty),
+                         "va-offset-verify 128 PEs × 64 f16: 0.020 us: OK\n")
+        self.assertTrue(run(kernbench, "run", "--bench", "ccl-allreduce", "n_elem=64", "--verify-data", "--quiet", folder=empty)
+                        .startswith("intercube_allreduce (ws=2): 32 OK\n"))
+        self.assertEqual(list(empty.iterdir()), [])
+
     def test_a_users_project_finds_builds_and_runs(self):
         project = pathlib.Path(self.temporary.name, "acme")
         project.mkdir()
