@@ -27,6 +27,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "kernbench/ccl.hpp"
@@ -161,6 +162,44 @@ Work send(const Tensor& tensor, int dst, bool async_op = false);
 Work recv(const Tensor& tensor, int src, bool async_op = false);
 /// Nobody returns before all have called it.
 Work barrier(Torch& torch, const Group& group = {}, bool async_op = false);
+
+// ── kernels of your own that talk to each other ──
+
+/// A launch (torch.hpp) whose kernel may send and receive. Who is whose neighbour says a topology of the registry, which
+/// PEs have queues a mapper; slots and buffers are those of `ccl.yaml`'s defaults. Queues are installed on first use and
+/// stay: what a launch leaves unread, the next one receives.
+struct QueueLaunch {
+  std::string name;
+  std::string topology;  // `intracube_ring`, `intercube_intersip`, `ring_1d` …
+  std::string mapper = "all_pes";
+  Group group = {};               // whose members these topologies join: of cubes for `intercube_intersip`
+  std::optional<Grid> grid = {};  // not given: the PEs that hold a shard of some tensor argument
+};
+
+/// The same for bindings: `body` is called once for each PE.
+Handle launch_body(Torch& torch, const QueueLaunch& options, const std::vector<Tensor>& tensors,
+                   const std::function<void(tl::Context&)>& body);
+
+/// Runs `kernel(tl, args…)` on the current device, as Torch::launch does. Every rank launches its own part; if one does
+/// not that others wait for, they end with an IpcqDeadlock.
+///
+///   dist::launch(torch, {.name = "hello", .topology = "intracube_ring"}, hello, x, n);
+template <class Kernel, class... Args>
+Handle launch(Torch& torch, const QueueLaunch& options, Kernel&& kernel, const Args&... args) {
+  std::vector<Tensor> tensors;
+  const auto collect = [&]<class T>(const T& arg) {
+    if constexpr (std::is_same_v<T, Tensor>) tensors.push_back(arg);
+  };
+  (collect(args), ...);
+  const auto passed = []<class T>(const T& arg) -> decltype(auto) {
+    if constexpr (std::is_same_v<T, Tensor>)
+      return arg.ptr();
+    else
+      return (arg);
+  };
+  return launch_body(torch, options, tensors,
+                     [&](tl::Context& tl) { std::invoke(kernel, tl, passed(args)...); });
+}
 
 }  // namespace kernbench::dist
 

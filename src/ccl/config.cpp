@@ -117,6 +117,18 @@ Settings Config::settings(std::string_view name) const {
   return settings;
 }
 
+Settings Config::wiring(std::string_view topology, std::string_view mapper) const {
+  return {.name = fmt::format("{} of {}", topology, mapper),
+          .algorithm = {},
+          .topology = std::string(topology),
+          .mapper = std::string(mapper),
+          .validator = "any",
+          .rules = rules_of({defaults_, defaults_}),
+          .n_elem = {},
+          .world_size = {},
+          .root_cube = {}};
+}
+
 std::string to_yaml(const Config& config) {
   std::string text = "defaults:\n";
   const auto write = [&](const ParamSet& params, const char* indent) {

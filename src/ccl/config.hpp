@@ -24,7 +24,7 @@ namespace kernbench::ccl {
 /// An entry, with the defaults where it says nothing.
 struct Settings {
   std::string name;
-  std::string algorithm;  // registered under this name
+  std::string algorithm;  // registered under this name; empty: none, this is a wiring alone
   std::string topology, mapper, validator;
   device::QueueRules rules;
   std::optional<std::int64_t> n_elem;
@@ -42,6 +42,8 @@ class Config {
   const std::vector<std::string>& names() const { return names_; }
   /// InputError that lists the known names if it is none of them.
   Settings settings(std::string_view name) const;
+  /// Queues between these neighbours for kernels that are no algorithm, as the defaults say.
+  Settings wiring(std::string_view topology, std::string_view mapper) const;
   /// What is accepted but has no effect, with its place.
   const std::vector<std::string>& notes() const { return notes_; }
 

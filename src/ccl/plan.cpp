@@ -68,8 +68,8 @@ Group usual_group(const Registry& registry, const Settings& settings) {
 
 Plan make_plan(const Registry& registry, const Settings& settings, const topology::Machine& machine,
                address::MemoryPools& pools, const PlanRequest& request) {
-  Plan plan{
-      .settings = settings, .algorithm = registry.algorithm(settings.algorithm), .members = {}, .wiring = {}};
+  Plan plan{.settings = settings, .algorithm = {}, .members = {}, .wiring = {}};
+  if (!settings.algorithm.empty()) plan.algorithm = registry.algorithm(settings.algorithm);
   if (!request.lanes.empty())
     plan.members = members_of_lanes(request.group, request.lanes);
   else

@@ -22,7 +22,7 @@ namespace kernbench::ccl {
 
 struct Plan {
   Settings settings;
-  Algorithm algorithm;
+  Algorithm algorithm;  // without a kernel if it is a wiring alone
   Members members;
   device::QueueWiring wiring;
 

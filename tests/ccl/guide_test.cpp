@@ -7,6 +7,7 @@
 #include "ccl/arrays.hpp"
 #include "kernbench/ccl_steps.hpp"
 #include "kernbench/cli.hpp"
+#include "kernbench/distributed.hpp"
 #include "kernbench/error.hpp"
 #include "kernbench/functional.hpp"
 

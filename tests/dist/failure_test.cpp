@@ -186,6 +186,40 @@ TEST(Failures, AFailedRankLeavesNoMessagesBehind) {
   expect_works(torch);
 }
 
+TEST(Failures, AFaultThatShowsOnlyWhenARankHasFailedIsNoCause) {
+  Torch torch(machine(2));
+  const auto stray = [](tl::Context& tl, tl::Ptr x) { tl.store(x, tl.load(x + (1 << 20), {64}, i32)); };
+  const auto causes = failures([&] {
+    on_all_ranks(torch, [&](int rank) {
+      Tensor x = small_tensor(torch);
+      if (rank == 0) torch.launch("stray", stray, x);  // its fault is still to come
+      if (rank == 1) throw std::runtime_error("enough");
+      all_reduce(x);
+    });
+  });
+  ASSERT_EQ(causes.size(), 1u);
+  EXPECT_EQ(causes.at(1), "enough");
+  expect_works(torch);
+}
+
+TEST(Failures, RanksThatFailOnTheirWayOutAreNoCauses) {
+  Torch torch(machine(3));
+  const auto causes = failures([&] {
+    on_all_ranks(torch, [&](int rank) {
+      Tensor x = small_tensor(torch);
+      if (rank == 2) throw std::runtime_error("enough");
+      try {
+        all_reduce(x);
+      } catch (...) {
+        throw std::runtime_error("because of another one");
+      }
+    });
+  });
+  ASSERT_EQ(causes.size(), 1u);
+  EXPECT_EQ(causes.at(2), "enough");
+  expect_works(torch);
+}
+
 TEST(ProcessGroup, IsInitializedOnceBeforeSpawnOrOnceByEveryRank) {
   Torch torch(machine(2));
   EXPECT_FALSE(is_initialized(torch));

@@ -1,3 +1,7 @@
+#include <chrono>
+#include <random>
+#include <thread>
+
 #include "dist/dist_world.hpp"
 
 namespace kernbench::dist {
@@ -84,6 +88,34 @@ TEST(Spawn, EveryRankHasItsOwnNumberAndDevice) {
   EXPECT_THAT(seen, ElementsAre(1, 1));  // the caller's, until another one is set
   EXPECT_EQ(torch.ahbm.current_device(), 1);
   EXPECT_EQ(get_rank(torch), 0);
+}
+
+/// Ranks that write, launch, exchange and read, each at its own pace, and rest now and then for up to `most` µs.
+std::uint64_t hash_of_a_busy_run(int most) {
+  Torch torch(machine(3));
+  std::mt19937 random(static_cast<unsigned>(most));
+  const auto rest = [&] {
+    if (most > 0)
+      std::this_thread::sleep_for(std::chrono::microseconds(random() % static_cast<unsigned>(most)));
+  };
+  on_all_ranks(torch, [&](int rank) {
+    Tensor x = torch.from_numpy(numbers({64}, rank));
+    for (int i = 0; i < 5; ++i) {
+      rest();
+      const auto launch = torch.launch("add", add, x, 1 + (rank + i) % 3 * 20);
+      if (rank == i % 3) torch.wait(launch);
+      rest();
+      all_reduce(x, ReduceOp::MAX);
+      if (rank == 1) x.numpy();
+    }
+  });
+  torch.synchronize();
+  return torch.log().hash();
+}
+
+TEST(Spawn, WhatHappensDoesNotDependOnWhenThreadsRun) {
+  const auto hash = hash_of_a_busy_run(0);
+  for (const int most : {1, 50, 300}) EXPECT_EQ(hash_of_a_busy_run(most), hash);
 }
 
 TEST(Spawn, AFailedRankStopsTheOthersAndIsTheOnlyCause) {
