@@ -5,7 +5,7 @@
 //   EXPECT_EQ(tl.commands()[1], isa::IpcqSend({.direction = "E", .tile = {.id = 0, .dtype = f16, .shape =
 //   {32}}}));
 //
-// kernbench/testing.hpp has GoogleTest matchers for them. The compact form that a program holds is in
+// kernbench/matchers.hpp has GoogleTest matchers for them. The compact form that a program holds is in
 // program.hpp.
 #pragma once
 

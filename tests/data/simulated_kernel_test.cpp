@@ -5,6 +5,7 @@
 #include <random>
 
 #include "data/hazards.hpp"
+#include "data/random_kernel.hpp"
 #include "data/simulated_world.hpp"
 
 namespace kernbench::data {
@@ -101,6 +102,32 @@ TEST(SimulatedKernel, ScratchReusedAThousandTimesKeepsValues) {
   const NdArray sums = world.get({0, 0, 0}, 0x10000, f32, {1024});
   for (const float x : sums.view<float>()) ASSERT_EQ(x, 2000.0f);
   EXPECT_TRUE(same_bits(world.get({0, 0, 0}, 0x20000, f16, {1024}), random_f16(3, {1024})));
+}
+
+// A PE whose engines run ahead does what its program says in program order: loads and stores of random kernels overlap in
+// 16 KiB.
+TEST(SimulatedKernel, RunningAheadGivesTheBitsOfProgramOrder) {
+  const std::vector<std::vector<std::string>> machines = {
+      {},
+      {"pe.pe_cpu.issue=in_order"},
+      {"pe.pe_cpu.queue_depth=2", "pe.pe_dma.outstanding=3"},
+      {"cube.hbm.model=rows"}};
+  for (std::uint32_t seed = 0; seed < 60; ++seed) {
+    World world(machines[seed % machines.size()]);
+    const NdArray before = random_memory();
+    world.put({0, 0, 0}, 0, before);
+    world.kernels.run({0, 0, 0}, RandomKernel(kBase, seed, 40));
+    world.replay(1 + static_cast<int>(seed % 2));
+    std::map<std::uint64_t, double> memory;
+    for (std::int64_t i = 0; i < kElements; ++i)
+      memory[kBase + 4 * static_cast<std::uint64_t>(i)] = before.at<float>({i});
+    for (const auto& origin : world.kernels.processors.origins())
+      if (origin.program != nullptr) Interpreter(*origin.program, memory).run();
+    const NdArray after = world.get({0, 0, 0}, 0, f32, {kElements});
+    for (std::int64_t i = 0; i < kElements; ++i)
+      ASSERT_TRUE(reference::same(after.at<float>({i}), memory.at(kBase + 4 * static_cast<std::uint64_t>(i))))
+          << "seed " << seed << ", element " << i;
+  }
 }
 
 /// Each PE writes 256 B of PE 0's slice, `apart` bytes from the one before.
