@@ -2,6 +2,23 @@
 
 namespace kernbench::device {
 
+/// All requests of an instant were sent before it, for every way takes a picosecond: those that have not come yet are
+/// before `all_are_here_` in the queue. Those from other partitions come first, so that the last one on its way from
+/// here need not wait for any.
+void Memory::request(Access& access) {
+  const bool last = access.asks_from_here() && --on_the_way_ == 0;
+  if (last && requests_.empty()) return access.serve();
+  std::size_t at = requests_.size();
+  while (at > 0 && access.goes_before(*requests_[at - 1])) --at;
+  requests_.insert(at, &access);
+  if (!all_are_here_.scheduled()) partition_.schedule(all_are_here_, Time());
+}
+
+void Memory::serve_requests() {
+  for (Access* access : requests_) access->serve();
+  requests_.clear();
+}
+
 void Access::start(Memory& memory, topology::NodeId issuer, topology::NodeId end, Direction direction,
                    Extent extent, Channel channel, Lane* lane) {
   Fabric& fabric = memory.fabric();
@@ -20,7 +37,10 @@ void Access::start(Memory& memory, topology::NodeId issuer, topology::NodeId end
   data_.ready.clear();
   progress = {};
   step_ = direction == Direction::read ? Step::serve : Step::commit;
-  if (direction == Direction::read) return fabric.signal(*there_, next_step_);
+  if (direction == Direction::read) {
+    if (asks_from_here()) ++memory.on_the_way_;
+    return fabric.signal(*there_, next_step_);
+  }
   data_.route = there_;
   lane ? lane->send(fabric, data_) : fabric.send(data_);
 }
@@ -43,8 +63,13 @@ void Access::Data::on_run_cut(std::int64_t from, std::int64_t end) {
 }
 
 void Access::step() {
-  if (step_ == Step::serve) return serve();
+  if (step_ == Step::serve) return memory_->request(*this);
   step_ == Step::commit ? commit() : on_done();
+}
+
+bool Access::goes_before(const Access& other) const {
+  if (issuer_ != other.issuer_) return issuer_.index < other.issuer_.index;
+  return data_.channel < other.data_.channel;
 }
 
 void Access::serve() {

@@ -17,7 +17,7 @@ class Access;
 class Memory {
  public:
   Memory(Fabric& fabric, topology::NodeId node)
-      : fabric_(fabric), partition_(fabric.partition_of(node)), node_(node) {}
+      : fabric_(fabric), partition_(fabric.partition_of(node)), node_(node), all_are_here_(*this) {}
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
   virtual ~Memory() = default;
@@ -28,7 +28,8 @@ class Memory {
  protected:
   friend class Access;
 
-  /// The request of a read has arrived: send the data, each packet when it is ready.
+  /// The request of a read has arrived: send the data, each packet when it is ready. Requests of one instant are served by
+  /// issuer, then by traffic class, then as they were sent.
   virtual void serve_read(Access& access) = 0;
   /// The last byte of a write has arrived: when is it in the memory?
   virtual Time finish_write(Access& access) = 0;
@@ -41,6 +42,14 @@ class Memory {
   Fabric& fabric_;
   sim::Partition& partition_;
   const topology::NodeId node_;
+
+ private:
+  void request(Access& access);
+  void serve_requests();
+
+  int on_the_way_ = 0;                // requests from its own partition
+  SmallVector<Access*, 2> requests_;  // of this instant, in the order in which they will be served
+  sim::MemberEvent<&Memory::serve_requests> all_are_here_;
 };
 
 /// Which bytes of a memory a transfer touches: `rows` rows of `row_bytes`, `stride` apart.
@@ -93,6 +102,8 @@ class alignas(64) Access {
   virtual void on_committed() {}
 
  private:
+  friend class Memory;
+
   /// Followed if it is written: of what is read, only the end matters.
   class Data final : public Message {
    public:
@@ -109,6 +120,8 @@ class alignas(64) Access {
 
   void step();
   void serve();
+  bool goes_before(const Access& other) const;
+  bool asks_from_here() const { return there_->partition == there_->last_partition; }
   void data_delivered();
   void commit();
 

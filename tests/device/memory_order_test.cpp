@@ -1,0 +1,86 @@
+// Requests that reach a memory at one instant: the order in which they are served does not depend on how the simulation
+// came to that instant.
+#include <gtest/gtest.h>
+
+#include "device/device_world.hpp"
+
+namespace kernbench::device {
+namespace {
+
+using testing::Machine;
+using topology::NodeKind;
+
+constexpr std::int64_t kKiB = 1024;
+
+/// Reads of a PE, one after the other.
+class Reads final : public Access {
+ public:
+  struct Read {
+    PeCoord slice;
+    std::int64_t bytes;
+  };
+  Reads(Machine& machine, PeCoord pe, std::vector<Read> reads, Channel channel = Channel::compute)
+      : machine_(machine),
+        partition_(machine.device.simulation().partition(pe.sip + 1)),
+        dma_(machine.device.graph().pe(pe, NodeKind::pe_dma)),
+        channel_(channel),
+        reads_(std::move(reads)),
+        begin_(*this) {}
+
+  void begin_at(Time at) { partition_.schedule_at(begin_, at); }
+  std::vector<Time> done;
+
+ private:
+  void begin() {
+    const Read& read = reads_[done.size()];
+    start(machine_.device.hbm(read.slice), dma_, dma_, Direction::read, {.row_bytes = read.bytes}, channel_);
+  }
+  void on_done() override {
+    done.push_back(partition_.now());
+    if (done.size() < reads_.size()) begin();
+  }
+
+  Machine& machine_;
+  sim::Partition& partition_;
+  const topology::NodeId dma_;
+  const Channel channel_;
+  const std::vector<Read> reads_;
+  sim::MemberEvent<&Reads::begin> begin_;
+};
+
+// PE 6 reads 64 KiB from its own slice: 2 ps there, 8 ns for a burst, 256 ns at 256 GB/s, 2 ps back. PE 0 reads 4 KiB from the
+// next cube: 16,203 ps there, 8 ns, 32 ns at 128 GB/s, 16,203 ps back. If it begins 191,598 ps later, both have
+// their data at 264,004 ps. In one piece, PE 6's arrival was known first; packet by packet, PE 0's is, for its last
+// packet's head comes 2 ns before its tail, that of PE 6 1 ns.
+// Then both ask for 4 KiB of slice 2, 122 ps away from each. Of its 8 channels' bursts of 8 ns, PE 0, whose node comes
+// first, gets two rounds: packets 0 … 7 leave from 8 ns on, 8 … 15 from 16 ns on. PE 6 gets the next two.
+TEST(RequestsOfOneInstant, AreServedByIssuer) {
+  for (const bool runs : {true, false}) {
+    Machine machine({}, "default", {.runs = runs});
+    Reads six(machine, {0, 0, 6}, {{{0, 0, 6}, 64 * kKiB}, {{0, 0, 2}, 4 * kKiB}});
+    Reads zero(machine, {0, 0, 0}, {{{0, 1, 0}, 4 * kKiB}, {{0, 0, 2}, 4 * kKiB}});
+    six.begin_at(Time());
+    zero.begin_at(191'598_ps);
+    machine.run();
+    const Time both = 264'004_ps;
+    EXPECT_EQ(zero.done, (std::vector{both, both + 122_ps + 8_ns + 16_ns + 122_ps})) << runs;
+    EXPECT_EQ(six.done, (std::vector{both, both + 122_ps + 24_ns + 16_ns + 122_ps})) << runs;
+  }
+}
+
+TEST(RequestsOfOneInstant, OfOneIssuerAreServedByTrafficClass) {
+  for (const bool queue_first : {true, false}) {
+    Machine machine;
+    const std::vector<Reads::Read> read = {{{0, 0, 0}, 2 * kKiB}};  // a burst of each channel
+    Reads compute(machine, {0, 0, 0}, read, Channel::compute);
+    Reads queue(machine, {0, 0, 0}, read, Channel::queue);
+    (queue_first ? queue : compute).begin_at(Time());
+    (queue_first ? compute : queue).begin_at(Time());
+    machine.run();
+    EXPECT_EQ(compute.done.front(), 2_ps + 8_ns + 8_ns + 2_ps);
+    EXPECT_EQ(queue.done.front(), 2_ps + 16_ns + 8_ns + 2_ps);
+  }
+}
+
+}  // namespace
+}  // namespace kernbench::device
