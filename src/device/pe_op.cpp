@@ -20,7 +20,7 @@ void find_rows(const isa::Program& program, const isa::Command& command, std::ve
     if (!rows.empty()) {
       VirtualRows& last = rows.back();
       const auto step = static_cast<std::int64_t>(s.address - last.address) - (last.rows - 1) * last.stride;
-      const bool continues = last.row_bytes == bytes && step > 0 && (last.rows == 1 || step == last.stride);
+      const bool continues = last.row_bytes == bytes && step >= 0 && (last.rows == 1 || step == last.stride);
       if (continues) {
         last.stride = step;
         ++last.rows;

@@ -102,6 +102,9 @@ TEST(Composite, EpiloguesRunOnTheVectorUnit) {
     tl.composite("gemm", a, b, c,
                  {.epilogue = {{"mul", 2.0, isa::EpiloguePoint::per_k_step}, {"exp"}, {"add", 1.0}}});
   });
+  // The accumulator goes on to the vector unit from registers: a step ends when its GEMM does.
+  for (const OpRecord& step : k.of(OpKind::tile_gemm))
+    EXPECT_EQ(step.end - step.start, Time::from_ps(step.phase_ps[0] + step.phase_ps[1] + step.phase_ps[2]));
   const auto math = k.of(OpKind::tile_math);
   ASSERT_EQ(math.size(), 4u);  // mul for each of 2 steps, exp and add once
   // 1024 elements of f32 are 16 vectors of 64 lanes: mul 16 cycles, exp 128, add 16 and the store of 2048 B 4
@@ -111,6 +114,35 @@ TEST(Composite, EpiloguesRunOnTheVectorUnit) {
   EXPECT_EQ(math[2].phase_ps, (std::array<std::uint32_t, 3>{16'000, 0, 128'000}));
   EXPECT_EQ(k.of(OpKind::tile_dma_out).size(), 1u);
   EXPECT_EQ(k.of(OpKind::tile_dma_out)[0].start, math[3].end);
+}
+
+// Of two k steps the second one's product is the last to be added: the output is ready when its operation is done.
+TEST(Composite, AnEpilogueOfKStepsAloneEndsWithTheLastOfThem) {
+  Kernels k;
+  const KernelLaunch& launch = k.run({0, 0, 0}, [](tl::Context& tl) {
+    tl.composite("gemm", tl.ref(tl::Ptr(kBase), {32, 128}, f16),
+                 tl.ref(tl::Ptr(kBase + 0x10000), {128, 32}, f16),
+                 tl.ref(tl::Ptr(kBase + 0x20000), {32, 32}, f16),
+                 {.epilogue = {{"mul", 2.0, isa::EpiloguePoint::per_k_step},
+                               {"abs", {}, isa::EpiloguePoint::per_k_step}}});
+  });
+  const auto math = k.of(OpKind::tile_math);
+  ASSERT_EQ(math.size(), 4u);
+  ASSERT_EQ(k.of(OpKind::tile_dma_out).size(), 1u);
+  EXPECT_EQ(k.of(OpKind::tile_dma_out)[0].start, math[3].end);
+  EXPECT_GT(launch.completed(), math[3].end);
+}
+
+// 40 × 64 × 80: rows of 32 and 8, columns of 32, 32 and 16, one k step. n runs faster than m.
+TEST(Composite, TilesComeRowByRow) {
+  Kernels k;
+  k.run({0, 0, 0}, gemm, Staging::ref_ref, 40, 64, 80);
+  std::vector<std::uint64_t> macs, bytes_out;
+  for (const OpRecord& r : k.of(OpKind::tile_gemm)) macs.push_back(r.amount / 64);
+  for (const OpRecord& r : k.of(OpKind::tile_dma_out)) bytes_out.push_back(r.amount / 2);
+  const std::vector<std::uint64_t> elements = {32 * 32, 32 * 32, 32 * 16, 8 * 32, 8 * 32, 8 * 16};
+  EXPECT_EQ(macs, elements);
+  EXPECT_EQ(bytes_out, elements);
 }
 
 TEST(Composite, IsTheSameInPiecesAndPacketByPacket) {

@@ -53,6 +53,14 @@ TEST(Pe, TheStoreIsCausedByItsOperand) {
   EXPECT_EQ(load.amount, 4096u);
 }
 
+// Rows are charged as consecutive bursts whatever their stride (pe_dma.strided: linear): 32 times the same 128 B are 4096 B.
+TEST(Pe, ALoadThatRepeatsARowIsChargedByItsBytes) {
+  Kernels k;
+  k.run({0, 0, 0}, [](tl::Context& tl) { tl.load(tl::Ptr(kBase), {32, 64}, f16, {.strides = {0, 1}}); });
+  EXPECT_EQ(k.spans(OpKind::dma_read), (Spans{{3_ns, 3_ns + kMove}}));
+  EXPECT_EQ(k.of(OpKind::dma_read)[0].amount, 4096u);
+}
+
 void matmul(tl::Context& tl) {
   auto a = tl.load(tl::Ptr(kBase), {32, 64}, f16);
   auto b = tl.load(tl::Ptr(kBase + 0x1000), {64, 32}, f16);
@@ -105,6 +113,39 @@ TEST(Pe, MathTakesItsClassOfCycles) {
   const Time z = y + 1_ns + 9_ns;
   const Time s = z + 1_ns + 8'504_ps;
   EXPECT_EQ(k.spans(OpKind::math), (Spans{{x + 1_ns, y}, {y + 1_ns, z}, {z + 1_ns, s}}));
+}
+
+/// Fetch and compute of the only math command, in ps.
+template <class Kernel>
+std::pair<std::uint32_t, std::uint32_t> fetch_and_compute(Kernel kernel) {
+  Kernels k;
+  k.run({0, 0, 0}, kernel);
+  const OpRecord math = k.of(OpKind::math).at(0);
+  return {math.phase_ps[1], math.phase_ps[2]};
+}
+
+// Vectors of 256 B; lanes are as wide as the widest operand or result; fetches at 512 GB/s.
+TEST(Pe, MathTakesWholeVectorsOfItsWidestElements) {
+  const tl::Ptr at(kBase);
+  using Times = std::pair<std::uint32_t, std::uint32_t>;
+  // 129 f16 are two vectors; 258 B take 503.9 ps.
+  EXPECT_EQ(fetch_and_compute([=](tl::Context& tl) { tl.abs(tl.load(at, {129}, f16)); }), (Times{504, 2000}));
+  // 128 f32 compared are two vectors, whatever the truth values take; 512 B are 1 ns.
+  EXPECT_EQ(fetch_and_compute([=](tl::Context& tl) { (void)(tl.load(at, {128}, f32) < 1.0); }),
+            (Times{1000, 2000}));
+  EXPECT_EQ(fetch_and_compute([=](tl::Context& tl) { tl.cast(tl.load(at, {128}, f16), f32); }),
+            (Times{500, 2000}));
+  // 256 i8 are one vector of class 4.
+  EXPECT_EQ(fetch_and_compute([=](tl::Context& tl) { tl.floordiv(tl.load(at, {256}, i8), 3); }),
+            (Times{500, 4000}));
+  // What a view repeats is fetched once: 256 B; 512 f16 are four vectors.
+  EXPECT_EQ(fetch_and_compute([=](tl::Context& tl) {
+              tl.abs(tl.broadcast_to(tl.load(at, {128}, f16), {4, 128}));
+            }),
+            (Times{500, 4000}));
+  // A sum of 128 f32: two vectors and log2(64) cycles.
+  EXPECT_EQ(fetch_and_compute([=](tl::Context& tl) { tl.sum(tl.load(at, {128}, f32)); }),
+            (Times{1000, 8000}));
 }
 
 void overlap(tl::Context& tl) {
@@ -186,20 +227,31 @@ TEST(Pe, AFullQueueStallsIssue) {
   EXPECT_EQ(held_up.cause_instant, k.of(OpKind::dma_read)[0].end);
 }
 
-/// Runs a kernel on a PE whose scratch is that many KiB, a power of two.
-void run_in(Kernels& k, Bytes scratch, void (*kernel)(tl::Context&)) {
+/// Runs a kernel that was recorded in an environment of its own.
+void run_in(Kernels& k, const tl::Environment& environment, void (*kernel)(tl::Context&)) {
   k.map({0, 0, 0});
-  tl::Context tl({.pe = {0, 0, 0}, .scratch = scratch});
+  tl::Context tl(environment);
   run_kernel(kernel, tl);
   KernelLaunch launch(k.processors, 0, 0, {std::make_shared<const isa::Program>(tl.take_program())});
   k.device.control().submit(launch);
   k.device.simulation().run();
 }
 
+// 4 B take 15.625 ps at 256 GB/s, 16 in whole ps: a read of 8.021 ns from 3 ns on. What follows is dispatched after it.
+TEST(Pe, AScalarHoldsIssueUntilItIsThere) {
+  Kernels k;
+  run_in(k, {.scalars = [](std::uint64_t, DType) { return 1.0; }}, [](tl::Context& t) {
+    t.load_scalar(tl::Ptr(kBase), i32);
+    t.zeros({128}, f16);
+  });
+  EXPECT_EQ(k.spans(OpKind::load_scalar), (Spans{{3_ns, 11'021_ps}}));
+  EXPECT_EQ(k.spans(OpKind::math)[0].start, 11'021_ps + 1_ns);
+}
+
 TEST(Pe, ScratchHoldsIssueUntilATileIsFreed) {
   // 1 KiB of scratch holds one tile of 1 KiB; each is read by one store.
   Kernels k({"pe.pe_tcm.kernel_scratch_mb=0.0009765625"});
-  run_in(k, 1_KiB, [](tl::Context& t) {
+  run_in(k, {.scratch = 1_KiB}, [](tl::Context& t) {
     for (int i = 0; i < 2; ++i) {
       auto x = t.load(tl::Ptr(kBase + static_cast<std::uint64_t>(i) * 0x1000), {512}, f16);
       t.store(tl::Ptr(kBase + 0x10000 + static_cast<std::uint64_t>(i) * 0x1000), x);
@@ -216,7 +268,7 @@ TEST(Pe, ACommandThatReadsATileTwiceIsOneOfItsReaders) {
   // 4 KiB of scratch: x, x · xᵀ and another tile fill it. x is read again at the end, so one more tile finds no room when
   // the product has retired, only when the product is stored.
   Kernels k({"pe.pe_tcm.kernel_scratch_mb=0.00390625"});
-  run_in(k, 4_KiB, [](tl::Context& t) {
+  run_in(k, {.scratch = 4_KiB}, [](tl::Context& t) {
     const auto x = t.load(tl::Ptr(kBase), {16, 32}, f16);
     const auto square = t.dot(x, t.trans(x.slice({tl::all, {0, 32}})));  // 16 × 16 f32: 1 KiB
     const auto more = t.load(tl::Ptr(kBase + 0x1000), {1024}, f16);      // 2 KiB: all four are taken

@@ -54,6 +54,12 @@ TEST(Segments, OfAStridedTransferAreItsRows) {
               ElementsAre(Segment{0x1000, 0, 8}, Segment{0x1000 + 200, 8, 8}, Segment{0x1000 + 400, 16, 8}));
 }
 
+TEST(Segments, AreNotCutAtAxesOfOneElement) {
+  auto b = builder();
+  // the stride of an axis of one element does not matter
+  EXPECT_THAT(segments(b, load(b, {4, 1, 8, 1}, {8, 77, 1, 5})), ElementsAre(Segment{0x1000, 0, 32}));
+}
+
 TEST(Segments, JoinRowsThatTouch) {
   auto b = builder();
   // [2][3][8]: the rows of a plane touch, planes are 100 elements apart
