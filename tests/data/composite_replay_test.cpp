@@ -102,6 +102,46 @@ TEST_P(CompositeReplay, AppliesEpiloguesPerKStepAndPerOutput) {
   EXPECT_EQ(world.memory(kC, f16, {m, n}), expected_epilogue(a, b, bias));
 }
 
+// The host writes the same bytes over an operand after the first output, so the rest is computed tile by tile.
+TEST_P(CompositeReplay, CutsEpilogueOperandsOfEveryShapeIntoTiles) {
+  const std::int64_t m = 8, n = 19, k = 40;  // 2 × 3 outputs, 3 k steps
+  Random random(4);
+  const auto a = random.array(f16, {m, k}), b = random.array(f16, {k, n});
+  const auto ab = product(a, b);
+  for (const Shape& shape : {Shape{}, Shape{1}, Shape{n}, Shape{1, n}, Shape{m, 1}, Shape{m, n}}) {
+    World world;
+    world.scattered = GetParam();
+    const auto more = random.array(f16, shape);
+    world.host_write(kA, a);
+    world.host_write(kB, b);
+    world.host_write(kBias, more);
+    const auto origin = world.launch_on(
+        kPe0,
+        [&](tl::Context& tl) {
+          tl.composite("gemm", tl.ref(Ptr(kA), {m, k}, f16), tl.ref(Ptr(kB), {k, n}, f16),
+                       tl.ref(Ptr(kC), {m, n}, f32),
+                       {.epilogue = {{"add", tl.load(Ptr(kBias), shape, f16)}}});
+        },
+        world.new_request());
+    world.play(origin);
+    auto all = world.records;
+    const auto cut =
+        all.size() - 5 * (3 * 3 + 1);  // five outputs of 3 · (two reads, a product) and a write are to come
+    world.host_write(kA, a);
+    auto write = world.records.back();
+    write.start = write.end = all[cut - 1].end;
+    all.insert(all.begin() + static_cast<std::ptrdiff_t>(cut), write);
+    world.records = all;
+    world.replay();
+    const auto c = world.memory(kC, f32, {m, n});
+    for (std::int64_t i = 0; i < m * n; ++i) {
+      const auto from = reference::source(shape, {m, n}, static_cast<std::size_t>(i));
+      ASSERT_EQ(at(c, i), at(ab, i) + at(more, static_cast<std::int64_t>(from)))
+          << to_string(shape) << " " << i;
+    }
+  }
+}
+
 // Another PE overwrites an operand when half of the records have come: the tiles read by then have the old
 // bytes.
 TEST_P(CompositeReplay, AnInterferingWriteIsSeenByTheTilesReadAfterIt) {

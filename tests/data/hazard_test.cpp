@@ -170,6 +170,50 @@ TEST(Hazards, AccessesOfOnePeToTheSameBytesArePartOfTheChain) {
   EXPECT_THAT(hazards_between(send, receive), IsEmpty());
 }
 
+// Two loads of one PE are in no order. Only the second one's tile is sent, so the store comes after it alone.
+TEST(Hazards, AWriteMustComeAfterEveryReadNotOnlyTheLast) {
+  int line = 0;
+  const auto found = hazards_between(
+      [&](tl::Context& tl) {
+        line = __LINE__ + 1;
+        tl.load(kX, {n}, f32);
+        tl.send("E", tl.load(kX, {n}, f32));
+      },
+      [](tl::Context& tl) { tl.store(kX, tl.recv("W", {n}, f32)); });
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].kind, HazardKind::read_write);
+  EXPECT_THAT(found[0].first.text, HasSubstr(fmt::format("hazard_test.cpp:{}", line)));
+}
+
+// What a launch received is known to whatever follows it in its stream, here the host.
+TEST(Hazards, TheEndOfALaunchKnowsWhatItReceived) {
+  for (const bool receives : {true, false}) {
+    World world;
+    world.wire(kPe0, "E", kPe1, "W");
+    const auto writer = world.new_request(0), reader = world.new_request(1);
+    const auto a = world.launch_on(
+        kPe0,
+        [](tl::Context& tl) {
+          tl.store(kX, tl.zeros({n}, f32));
+          tl.fence();
+          tl.send("E", tl.zeros({1}, f32));
+        },
+        writer);
+    const auto b = world.launch_on(
+        kPe1,
+        [&](tl::Context& tl) {
+          tl.fence();
+          if (receives) tl.recv("W", {1}, f32);
+        },
+        reader);
+    world.play_together({a, b});
+    world.end_launch(reader);
+    world.host_read(kX.address(), f32, {n}, 1);
+    const auto found = hazards_of(world);
+    EXPECT_EQ(std::ranges::count(found, HazardKind::read_write, &Hazard::kind), receives ? 0 : 1);
+  }
+}
+
 TEST(Hazards, OrderPassesThroughAThirdPe) {
   for (const bool fence : {true, false}) {
     World world;

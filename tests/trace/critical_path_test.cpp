@@ -13,6 +13,16 @@ TEST(CriticalPath, OfNothingIsEmpty) {
   EXPECT_THAT(path.by_resource, ElementsAre());
 }
 
+// The last of the total order: of several that end at one instant, the one of the highest partition.
+TEST(CriticalPath, BeginsAtTheLastOfTheTotalOrder) {
+  RunMaker run(4);
+  for (const int sip : {0, 1, 2}) {
+    const auto origin = run.program({sip, 0, 0});
+    run.add({.kind = OpKind::dma_read, .start = 0, .end = 100, .origin = origin, .command = 0});
+  }
+  EXPECT_EQ(run.finish().critical_path().pieces.back().op.partition, 3);
+}
+
 TEST(CriticalPath, ARecordAloneIsItsPhases) {
   RunMaker run;
   const auto k = run.program({0, 0, 0});
