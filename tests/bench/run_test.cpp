@@ -4,9 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "bench/run_json.hpp"
+#include "kernbench/distributed.hpp"
 #include "kernbench/error.hpp"
 #include "kernbench/reference.hpp"
 
@@ -148,6 +150,20 @@ TEST(Run, WhatAHostFunctionThrowsIsNoDefectOfOurs) {
 TEST(Run, CanBeInterrupted) {
   const std::atomic<bool> now = true;
   EXPECT_THROW(run_shipped("va-offset-verify", {}, {.interrupt = &now}), runtime::Interrupted);
+}
+
+// Rows of a large tensor are made when its numbers are computed: the machine is at rest then, and a rank at work.
+TEST(Run, CanBeInterruptedWhileARankComputesNumbers) {
+  std::atomic<bool> stop = false;
+  const auto host = [&](Torch& torch, const Options&, BenchReport&) {
+    const auto fill = [&](std::int64_t, std::span<float> out) {
+      std::ranges::fill(out, 1.f);
+      stop = true;
+    };
+    const auto rank = [&](int) { torch.from_rows<float>({1024, 512}, fill).numpy(); };
+    dist::spawn(torch, rank, 1);
+  };
+  EXPECT_THROW(run_mine(host, {.verify = true, .interrupt = &stop}), runtime::Interrupted);
 }
 
 TEST(RunJson, TwoRunsDifferInTheirWallTimeAlone) {

@@ -62,6 +62,13 @@ TEST(Placement, TilesOfTheLayoutCoverEveryElementOnce) {
     }
 }
 
+template <class Policy>
+constexpr bool kNamesASip = requires(Policy p) {
+  p.sip;
+}
+|| requires(Policy p) { p.num_sips; };
+static_assert(!kNamesASip<DPPolicy>, "which SIP is no matter of the policy");
+
 TEST(Placement, TheTargetSipChangesOnlyTheSip) {
   for (const auto& [policy, shape] : random_cases(7)) {
     const auto here = resolve_dp_policy(policy, shape, 2, 8, 4, 0);
@@ -111,6 +118,7 @@ TEST(Placement, FewerTilesThanPesLeaveTheLastOnesEmpty) {
   const auto specs = resolve_dp_policy(policy, {1, 12}, 2, 8, 4, 0);
   ASSERT_EQ(specs.size(), 3u);
   EXPECT_EQ(specs.back().at(), (PeCoord{0, 0, 2}));
+  EXPECT_EQ(Layout(policy, {1, 12}, 2, 8, 4).holders().size(), 3u);  // so a launch runs on three PEs
 }
 
 TEST(Placement, AVectorHasOneAxisWhicheverIsNamed) {
