@@ -1,7 +1,7 @@
 #include "data/compute.hpp"
 
+#include <array>
 #include <optional>
-#include <vector>
 
 #include "data/numerics/elementwise.hpp"
 #include "data/numerics/gemm.hpp"
@@ -41,10 +41,13 @@ Buffer calculate(const LiveTiles& tiles, const isa::Program& program, const isa:
       reduce(c.op, tiles.operand(reads[0]).array, program.axis(c), out);
       break;
     case MathKind::elementwise: {
-      std::vector<Dense> operands;
-      std::vector<ConstArray> arrays;
-      for (const auto id : reads) arrays.push_back(operands.emplace_back(tiles.operand(id)).array);
-      elementwise(c.op, arrays, out);
+      std::array<Dense, 3> operands;
+      std::array<ConstArray, 3> arrays;
+      for (std::size_t i = 0; i < reads.size(); ++i) {
+        operands[i] = tiles.operand(reads[i]);
+        arrays[i] = operands[i].array;
+      }
+      elementwise(c.op, std::span(arrays).first(reads.size()), out);
       break;
     }
   }

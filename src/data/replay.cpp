@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
+#include <optional>
 #include <thread>
 #include <unordered_map>
 #include <utility>
@@ -28,20 +30,26 @@ struct Parcel {
   Buffer content;
 };
 struct Posted {
+  std::uint64_t number;  // of the message
   std::shared_ptr<Parcel> parcel;
   Bytes size;
-  std::string sender;  // for messages
+  std::uint32_t sender;  // its origin
+  const isa::Command* command;
   std::uint64_t generation;
-  WorkRef send;
+  std::optional<WorkRef> send;  // none: done
 };
 
 void append(Pieces& to, const Pieces& more) { to.insert(to.end(), more.begin(), more.end()); }
 
-struct MessageLess {
-  bool operator()(const Message& a, const Message& b) const {
-    return std::pair(a.ring, a.number) < std::pair(b.ring, b.number);
-  }
-};
+/// Of less than that, doing it costs less than handing it to another thread.
+constexpr Bytes kSmall = 2_KiB;
+constexpr Bytes kLarge = 4_KiB;
+
+Bytes size_of(const Pieces& pieces) {
+  std::int64_t bytes = 0;
+  for (const Piece& p : pieces) bytes += p.bytes;
+  return Bytes(bytes);
+}
 
 }  // namespace
 
@@ -76,7 +84,11 @@ class ReplayExecutor::Planner {
   };
 
   At at(const device::OpRecord& record);
-  std::string place(const At& at) const;
+  std::string place(const At& at) const { return place(at.origin, at.command); }
+  std::string place(std::uint32_t origin, const isa::Command& command) const;
+  template <class Work>
+  std::optional<WorkRef> perform(std::uint32_t strand, Bytes size, const Pieces& pieces, bool write,
+                                 const Work& work);
   void plan(const device::OpRecord& record);
 
   void dma_read(const At& at);
@@ -85,11 +97,13 @@ class ReplayExecutor::Planner {
   void calculation(const At& at);
   void send(const At& at, const device::OpRecord& record);
   void receive(const At& at, const device::OpRecord& record);
+  Posted take(const At& at, const Message& message);
   void host_write(const device::OpRecord& record);
   void host_read(const device::OpRecord& record);
   void tile_step(const At& at, device::OpKind kind);
 
-  void check_readable(const Pieces& pieces, const std::string& where);
+  template <class Where>
+  void check_readable(const Pieces& pieces, Where&& where);
   void make_writable(const Pieces& pieces);
   void disturb(const Pieces& pieces, bool write);
 
@@ -107,31 +121,41 @@ class ReplayExecutor::Planner {
   PieceFinder finder_;
   ReplayWindow window_;
   Time last_end_;
-  std::unordered_map<std::uint32_t, Running> running_;
+  std::vector<std::unique_ptr<Running>> running_;  // by origin
   std::map<PeCoord, std::uint32_t> strands_;
-  std::map<Message, Posted, MessageLess> posted_;
+  std::unordered_map<std::uint64_t, std::vector<Posted>> posted_;  // by ring: not more than it has slots
   std::map<std::pair<std::uint32_t, std::uint32_t>, OpenComposite> composites_;  // by origin and command
   OpenComposites put_off_;
   std::uint64_t composites_seen_ = 0;
 };
 
 ReplayExecutor::Planner::At ReplayExecutor::Planner::at(const device::OpRecord& record) {
-  auto found = running_.find(record.origin);
-  if (found == running_.end()) {
+  if (record.origin >= running_.size()) running_.resize(record.origin + 1);
+  auto& running = running_[record.origin];
+  if (!running) {
     const auto& origin = facts_.origin(record.origin);
     KB_ASSERT(origin.program != nullptr, "a {} record of the host has a command", to_string(record.kind));
     const auto next = static_cast<std::uint32_t>(strands_.size() + 1);
     const auto strand = strands_.try_emplace(origin.pe, next).first->second;
-    found =
-        running_.emplace(record.origin, Running{origin.program, strand, LiveTiles(*origin.program)}).first;
+    running = std::make_unique<Running>(Running{origin.program, strand, LiveTiles(*origin.program)});
   }
-  return {record.origin, found->second, record.command, found->second.program->command(record.command)};
+  return {record.origin, *running, record.command, running->program->command(record.command)};
 }
 
-std::string ReplayExecutor::Planner::place(const At& at) const {
-  return fmt::format("kernel '{}' on {}, {} at {}", at.program().kernel(),
-                     to_string(facts_.origin(at.origin).pe), to_string(at.command.kind),
-                     to_string(at.program().line(at.command)));
+std::string ReplayExecutor::Planner::place(std::uint32_t origin, const isa::Command& command) const {
+  const auto& from = facts_.origin(origin);
+  return fmt::format("kernel '{}' on {}, {} at {}", from.program->kernel(), to_string(from.pe),
+                     to_string(command.kind), to_string(from.program->line(command)));
+}
+
+/// Does what is small at once, if nothing waits to be done before it; else it becomes work of the window.
+template <class Work>
+std::optional<WorkRef> ReplayExecutor::Planner::perform(std::uint32_t strand, Bytes size,
+                                                        const Pieces& pieces, bool write, const Work& work) {
+  if (window_.size() == 0 && size <= kSmall) return work(1), std::nullopt;
+  const auto ref = window_.add(strand, work);
+  window_.touches(ref, pieces, write);
+  return ref;
 }
 
 void ReplayExecutor::Planner::append(const device::OpRecord& record) {
@@ -185,9 +209,10 @@ void ReplayExecutor::Planner::disturb(const Pieces& pieces, bool write) {
   for (auto* c : put_off_.disturbed_by(pieces, write)) catch_up(*c);
 }
 
-void ReplayExecutor::Planner::check_readable(const Pieces& pieces, const std::string& where) {
+template <class Where>
+void ReplayExecutor::Planner::check_readable(const Pieces& pieces, Where&& where) {
   for (const auto& p : pieces)
-    if (const auto hole = store_.first_unwritten(p.at, Bytes(p.bytes))) store_.fail_unwritten(*hole, where);
+    if (const auto hole = store_.first_unwritten(p.at, Bytes(p.bytes))) store_.fail_unwritten(*hole, where());
 }
 
 void ReplayExecutor::Planner::make_writable(const Pieces& pieces) {
@@ -197,23 +222,21 @@ void ReplayExecutor::Planner::make_writable(const Pieces& pieces) {
 void ReplayExecutor::Planner::dma_read(const At& at) {
   const auto pieces = finder_.of_dma(at.origin, at.program(), at.command);
   disturb(pieces, false);
-  check_readable(pieces, place(at));
+  check_readable(pieces, [&] { return place(at); });
   if (!at.tiles()->wanted(at.command.result)) return;
-  const auto work = [this, at, pieces](int) {
+  perform(at.running.strand, at.program().bytes(at.command.result), pieces, false, [this, at, pieces](int) {
     at.tiles()->put(at.command.result, loaded(store_, at.program(), at.command, pieces));
-  };
-  window_.touches(window_.add(at.running.strand, work), pieces, false);
+  });
 }
 
 void ReplayExecutor::Planner::dma_write(const At& at) {
   const auto pieces = finder_.of_dma(at.origin, at.program(), at.command);
   disturb(pieces, true);
   make_writable(pieces);
-  const auto work = [this, at, pieces](int) {
+  perform(at.running.strand, at.program().bytes(at.command.read[0]), pieces, true, [this, at, pieces](int) {
     copy_in(store_, pieces, at.tiles()->operand(at.command.read[0]).bytes());
     at.tiles()->retire(at.command);
-  };
-  window_.touches(window_.add(at.running.strand, work), pieces, true);
+  });
 }
 
 // The number was read while recording; here it only has to be there.
@@ -221,7 +244,7 @@ void ReplayExecutor::Planner::load_scalar(const At& at) {
   const auto pieces =
       finder_.of_range(at.origin, at.command.address, Bytes(itemsize(at.program().scalar_dtype(at.command))));
   disturb(pieces, false);
-  check_readable(pieces, place(at));
+  check_readable(pieces, [&] { return place(at); });
 }
 
 void ReplayExecutor::Planner::host_write(const device::OpRecord& record) {
@@ -229,23 +252,25 @@ void ReplayExecutor::Planner::host_write(const device::OpRecord& record) {
   const auto pieces = pieces_of(transfer);
   disturb(pieces, true);
   make_writable(pieces);
-  const auto work = [this, pieces, bytes = transfer.bytes](int) { copy_in(store_, pieces, bytes); };
-  window_.touches(window_.add(kHostStrand, work), pieces, true);
+  perform(kHostStrand, size_of(pieces), pieces, true,
+          [this, pieces, bytes = transfer.bytes](int) { copy_in(store_, pieces, bytes); });
 }
 
 void ReplayExecutor::Planner::host_read(const device::OpRecord& record) {
   const auto transfer = facts_.host_transfer(record);
   const auto pieces = pieces_of(transfer);
   disturb(pieces, false);
-  check_readable(pieces, fmt::format("host read, request {}", facts_.origin(record.origin).launch));
-  const auto work = [this, pieces, bytes = transfer.bytes](int) { copy_out(store_, pieces, bytes); };
-  window_.touches(window_.add(kHostStrand, work), pieces, false);
+  check_readable(pieces,
+                 [&] { return fmt::format("host read, request {}", facts_.origin(record.origin).launch); });
+  perform(kHostStrand, size_of(pieces), pieces, false,
+          [this, pieces, bytes = transfer.bytes](int) { copy_out(store_, pieces, bytes); });
 }
 
 // ── engines and queues ──
 
 void ReplayExecutor::Planner::calculation(const At& at) {
-  window_.add(at.running.strand, [at](int threads) {
+  const Bytes size = at.command.kind == isa::CommandKind::math ? at.tiles()->touched(at.command) : kLarge;
+  perform(at.running.strand, size, {}, false, [at](int threads) {
     if (at.tiles()->wanted(at.command.result))
       at.tiles()->put(at.command.result, compute(*at.tiles(), at.program(), at.command, threads));
     at.tiles()->retire(at.command);
@@ -255,42 +280,52 @@ void ReplayExecutor::Planner::calculation(const At& at) {
 void ReplayExecutor::Planner::send(const At& at, const device::OpRecord& record) {
   const auto message = facts_.message(record);
   const auto parcel = std::make_shared<Parcel>();
-  const auto work = window_.add(at.running.strand, [at, parcel](int) {
+  const auto size = at.program().bytes(at.command.read[0]);
+  const auto work = perform(at.running.strand, size, {}, false, [at, parcel](int) {
     const auto value = at.tiles()->operand(at.command.read[0]);
     parcel->content = Buffer(value.keep, const_cast<std::byte*>(value.array.data));
     at.tiles()->retire(at.command);
   });
-  const auto size = at.program().bytes(at.command.read[0]);
-  const bool is_new =
-      posted_.try_emplace(message, Posted{parcel, size, place(at), window_.generation(), work}).second;
-  KB_ASSERT(is_new, "two sends are message {} of ring {:#x}", message.number, message.ring);
+  auto& posted = posted_[message.ring];
+  KB_ASSERT(std::ranges::find(posted, message.number, &Posted::number) == posted.end(),
+            "two sends are message {} of ring {:#x}", message.number, message.ring);
+  posted.push_back({message.number, parcel, size, at.origin, &at.command, window_.generation(), work});
+}
+
+/// The message with that number, which is posted no more then.
+Posted ReplayExecutor::Planner::take(const At& at, const Message& message) {
+  auto& ring = posted_[message.ring];
+  const auto found = std::ranges::find(ring, message.number, &Posted::number);
+  KB_ASSERT(found != ring.end(), "{} receives message {} of ring {:#x} before the record of its send",
+            place(at), message.number, message.ring);
+  auto posted = std::move(*found);
+  ring.erase(found);
+  const auto size = at.program().bytes(at.command.result);
+  if (size != posted.size)
+    throw SimulationError(
+        {.id = "data.message",
+         .where = place(at),
+         .what = fmt::format("receives a tile of {}, but {} was sent by {}", to_string(size),
+                             to_string(posted.size), place(posted.sender, *posted.command)),
+         .hint = "send and receive the same shape and dtype"});
+  return posted;
 }
 
 void ReplayExecutor::Planner::receive(const At& at, const device::OpRecord& record) {
-  const auto message = facts_.message(record);
-  const auto found = posted_.find(message);
-  KB_ASSERT(found != posted_.end(), "{} receives message {} of ring {:#x} before the record of its send",
-            place(at), message.number, message.ring);
-  const auto posted = std::move(found->second);
-  posted_.erase(found);
-  const auto size = at.program().bytes(at.command.result);
-  if (size != posted.size)
-    throw SimulationError({.id = "data.message",
-                           .where = place(at),
-                           .what = fmt::format("receives a tile of {}, but {} was sent by {}",
-                                               to_string(size), to_string(posted.size), posted.sender),
-                           .hint = "send and receive the same shape and dtype"});
+  const auto posted = take(at, facts_.message(record));
   Pieces pieces;
-  if (at.program().has_destination(at.command))
-    pieces = finder_.of_range(at.origin, at.command.address, size);
-  disturb(pieces, true);
-  make_writable(pieces);
-  const auto work = window_.add(at.running.strand, [this, at, pieces, size, parcel = posted.parcel](int) {
-    copy_in(store_, pieces, {parcel->content.get(), static_cast<std::size_t>(size.count())});
-    at.tiles()->put(at.command.result, parcel->content);
-  });
-  window_.touches(work, pieces, true);
-  if (posted.generation == window_.generation()) window_.order(posted.send, work);
+  if (at.program().has_destination(at.command)) {
+    pieces = finder_.of_range(at.origin, at.command.address, posted.size);
+    disturb(pieces, true);
+    make_writable(pieces);
+  }
+  const auto work =
+      perform(at.running.strand, posted.size, pieces, true,
+              [this, at, pieces, size = posted.size, parcel = posted.parcel](int) {
+                copy_in(store_, pieces, {parcel->content.get(), static_cast<std::size_t>(size.count())});
+                at.tiles()->put(at.command.result, parcel->content);
+              });
+  if (work && posted.send && posted.generation == window_.generation()) window_.order(*posted.send, *work);
 }
 
 // ── composites ──
@@ -354,8 +389,8 @@ void ReplayExecutor::Planner::tile_step(const At& at, device::OpKind kind) {
 void ReplayExecutor::Planner::run_whole(const At& at, OpenComposite& c) {
   put_off_.remove(c);
   const auto& work = c.work;
-  check_readable(work->a_pieces(), place(at));
-  check_readable(work->b_pieces(), place(at));
+  check_readable(work->a_pieces(), [&] { return place(at); });
+  check_readable(work->b_pieces(), [&] { return place(at); });
   make_writable(work->out_pieces());
   const auto ref = window_.add(at.running.strand,
                                [this, at, work](int threads) { work->run(store_, *at.tiles(), threads); });
@@ -367,14 +402,14 @@ void ReplayExecutor::Planner::run_whole(const At& at, OpenComposite& c) {
 /// Does the records that come next: reads, products and writes after those that `c` has counted.
 void ReplayExecutor::Planner::advance(OpenComposite& c, std::int64_t reads, std::int64_t products,
                                       std::int64_t writes) {
-  auto& running = running_.at(c.origin);
+  auto& running = *running_[c.origin];
   const At at{c.origin, running, c.command, running.program->command(c.command)};
   Pieces read, written;
   for (std::int64_t i = 0; i < reads; ++i) data::append(read, c.work->read_pieces(c.reads + i));
   for (std::int64_t i = 0; i < writes; ++i) data::append(written, c.work->write_pieces(c.writes + i));
   disturb(read, false);
   disturb(written, true);
-  check_readable(read, place(at));
+  check_readable(read, [&] { return place(at); });
   make_writable(written);
   const auto ref =
       window_.add(running.strand, [this, work = c.work, tiles = &running.tiles, reads, products,

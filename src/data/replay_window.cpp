@@ -148,6 +148,7 @@ void ReplayWindow::clear() {
 }
 
 void ReplayWindow::run() {
+  if (size_ == 0) return;
   struct Clear {
     ReplayWindow& window;
     ~Clear() { window.clear(); }

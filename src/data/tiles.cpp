@@ -29,8 +29,13 @@ Dense gathered(DType dtype, const std::byte* from, const Shape& shape,
 
 }  // namespace
 
-// A plain array: `new` aligns it for every dtype, which make_shared does not promise.
-Buffer new_buffer(Bytes size) { return Buffer(new std::byte[static_cast<std::size_t>(size.count())]); }
+// Units that are aligned for every dtype, in one allocation with their count of owners.
+Buffer new_buffer(Bytes size) {
+  const auto units =
+      (static_cast<std::size_t>(size.count()) + sizeof(std::max_align_t) - 1) / sizeof(std::max_align_t);
+  auto whole = std::make_shared_for_overwrite<std::max_align_t[]>(units);
+  return Buffer(whole, reinterpret_cast<std::byte*>(whole.get()));
+}
 
 Buffer scalar_content(DType dtype, double number) {
   auto content = new_buffer(Bytes(itemsize(dtype)));
@@ -63,14 +68,16 @@ Dense part_of_broadcast(const Dense& array, const Shape& matrix, const Region& r
 
 void LiveTiles::put(isa::ValueId tile, Buffer content) {
   const auto readers = program_->value(tile).readers;
-  if (readers > 0) tiles_[tile] = {std::move(content), readers};
+  if (readers == 0) return;
+  if (tiles_[tile].readers_left == 0) ++count_;
+  tiles_[tile] = {std::move(content), readers};
 }
 
 const Buffer& LiveTiles::content_of(isa::ValueId tile) const {
-  const auto found = tiles_.find(tile);
-  KB_ASSERT(found != tiles_.end(), "value %{} of kernel '{}' on {} is read before the record of its producer",
-            tile, program_->kernel(), to_string(program_->pe()));
-  return found->second.content;
+  KB_ASSERT(tiles_[tile].readers_left > 0,
+            "value %{} of kernel '{}' on {} is read before the record of its producer", tile,
+            program_->kernel(), to_string(program_->pe()));
+  return tiles_[tile].content;
 }
 
 Dense LiveTiles::operand(isa::ValueId id) const {
@@ -88,14 +95,22 @@ Dense LiveTiles::operand(isa::ValueId id) const {
                   std::span(layout.strides).first(static_cast<std::size_t>(shape.rank())));
 }
 
+Bytes LiveTiles::touched(const isa::Command& command) const {
+  Bytes most = program_->bytes(command.result);
+  for (const auto id : program_->reads(command)) most = std::max(most, program_->bytes(id));
+  return most;
+}
+
 void LiveTiles::retire(const isa::Command& command) {
   const auto reads = program_->reads(command);
   for (std::size_t i = 0; i < reads.size(); ++i) {
     const auto base = program_->base(reads[i]);
     const auto same = [&](isa::ValueId other) { return program_->base(other) == base; };
     if (std::ranges::any_of(reads.first(i), same)) continue;  // a command counts as one reader
-    const auto found = tiles_.find(base);
-    if (found != tiles_.end() && --found->second.readers_left == 0) tiles_.erase(found);
+    auto& tile = tiles_[base];
+    if (tile.readers_left == 0 || --tile.readers_left > 0) continue;
+    tile.content.reset();
+    --count_;
   }
 }
 

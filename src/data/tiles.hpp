@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <unordered_map>
+#include <vector>
 
 #include "data/numerics/array.hpp"
 #include "kernbench/program.hpp"
@@ -40,7 +40,7 @@ Dense part_of_broadcast(const Dense& array, const Shape& matrix, const Region& r
 
 class LiveTiles {
  public:
-  explicit LiveTiles(const isa::Program& program) : program_(&program) {}
+  explicit LiveTiles(const isa::Program& program) : program_(&program), tiles_(program.values().size()) {}
 
   /// Whether some command will read it.
   bool wanted(isa::ValueId tile) const { return program_->value(tile).readers > 0; }
@@ -51,17 +51,21 @@ class LiveTiles {
   /// The command has read its operands: values it was the last to read are freed.
   void retire(const isa::Command& command);
 
-  std::size_t count() const { return tiles_.size(); }
+  /// The bytes of what the command reads or makes, whatever is largest.
+  Bytes touched(const isa::Command& command) const;
+
+  std::size_t count() const { return count_; }
 
  private:
   struct Tile {
     Buffer content;
-    std::uint32_t readers_left;
+    std::uint32_t readers_left = 0;  // 0: it is not there
   };
   const Buffer& content_of(isa::ValueId tile) const;
 
   const isa::Program* program_;
-  std::unordered_map<isa::ValueId, Tile> tiles_;
+  std::vector<Tile> tiles_;  // by value
+  std::size_t count_ = 0;
 };
 
 /// A number as `dtype` stores it.

@@ -9,10 +9,11 @@
 namespace kernbench::data {
 
 struct ConstArray {
-  DType dtype;
+  DType dtype = DType::f32;
   Shape shape;
-  const std::byte* data;
+  const std::byte* data = nullptr;
 
+  ConstArray() = default;
   ConstArray(DType t, const Shape& s, const std::byte* d) : dtype(t), shape(s), data(d) {}
   ConstArray(const NdArray& a)
       : ConstArray(a.dtype(), a.shape(), a.bytes().data()) {}  // NOLINT: a view of it

@@ -2,8 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
-#include <vector>
+#include <memory>
 
 #include "data/numerics/blocks.hpp"
 #include "data/numerics/kernels.hpp"
@@ -57,10 +56,20 @@ void for_blocks(const Array& out, Body body) {
     body(std::min(kBlock, elements - i), out.data + i * size);
 }
 
+/// Room for an operand. Unlike std::optional it does not clear its kilobytes first, which are most of the time that a
+/// few elements take.
+template <class T>
+union Place {
+  Place() {}
+  Operand<T> operand;
+};
+
 template <class In, class Result>
 void run(BlockKernel<In, Result> kernel, std::span<const ConstArray> operands, const Array& out) {
-  std::array<std::optional<Operand<In>>, 3> streams;
-  for (std::size_t i = 0; i < operands.size(); ++i) streams[i].emplace(operands[i], out.shape);
+  std::array<Place<In>, 3> places;
+  std::array<Operand<In>*, 3> streams{};
+  for (std::size_t i = 0; i < operands.size(); ++i)
+    streams[i] = std::construct_at(&places[i].operand, operands[i], out.shape);
   alignas(64) std::array<Result, kBlock> result;
   for_blocks(out, [&](std::size_t n, std::byte* to) {
     const In* in[3] = {streams[0]->next(n), nullptr, nullptr};
@@ -87,9 +96,9 @@ bool computes_in_f32(MathOp op, std::span<const ConstArray> operands, DType resu
 }
 
 DType result_dtype_of(MathOp op, std::span<const ConstArray> operands) {
-  std::vector<DType> dtypes;
-  for (const auto& a : operands) dtypes.push_back(a.dtype);
-  return result_dtype(op, dtypes);
+  std::array<DType, 3> dtypes{};
+  for (std::size_t i = 0; i < operands.size(); ++i) dtypes[i] = operands[i].dtype;
+  return result_dtype(op, std::span(dtypes).first(operands.size()));
 }
 
 Shape broadcast_of(std::span<const ConstArray> operands) {
