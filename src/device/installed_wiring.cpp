@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "device/device.hpp"
@@ -75,7 +76,25 @@ class QueueBook::Check {
     return static_cast<int>(ring.offset.count() / book_.device_.machine().hbm_slice().count());
   }
 
-  void occupy(PeCoord at, const QueueEnd& end, const InstalledWiring& owner) const {
+  /// Finds the direction at the peer that leads back, for every direction.
+  void pair(InstalledWiring& made) const {
+    for (auto& [pe, ends] : made.pes_) {
+      for (InstalledWiring::End& end : ends) {
+        const auto peers = made.ends(end.peer);
+        const auto back = std::ranges::find_if(peers, [&, here = pe](const InstalledWiring::End& other) {
+          return other.peer == here && other.receives_from == end.sends_to &&
+                 other.sends_to == end.receives_from;
+        });
+        if (back == peers.end())
+          refuse(place(pe, end.direction),
+                 fmt::format("no direction of {} leads back, from ring to ring", to_string(end.peer)),
+                 "every direction has a reciprocal at its peer");
+        end.send_ring = back->receive_ring;
+      }
+    }
+  }
+
+  void occupy(PeCoord at, const QueueEnd& end, std::uint32_t ring) const {
     const std::uint64_t first = end.receives_from.raw();
     const std::uint64_t last = first + static_cast<std::uint64_t>(ring_bytes().count());
     const auto next = book_.occupied_.lower_bound(first);
@@ -87,7 +106,7 @@ class QueueBook::Check {
     };
     if (next != book_.occupied_.end() && next->first < last) clash(*next);
     if (next != book_.occupied_.begin() && std::prev(next)->second.end > first) clash(*std::prev(next));
-    book_.occupied_[first] = {last, fmt::format("{} of wiring '{}'", place(at, end), wiring_.name), &owner};
+    book_.occupied_[first] = {last, fmt::format("{} of wiring '{}'", place(at, end), wiring_.name), ring};
   }
 
   [[noreturn]] void refuse(const std::string& where, const std::string& what, const std::string& hint) const {
@@ -115,41 +134,30 @@ WiringPtr QueueBook::add(const QueueWiring& wiring) {
   made->name_ = wiring.name;
   made->rules_ = wiring.rules;
   made->first_ring_ = next_ring_;
-  std::uint32_t number = next_ring_;
   for (const PeQueues& pe : wiring.pes) {
     check.pe(pe, *made);
     auto& ends = made->pes_[pe.pe];
     for (const QueueEnd& end : pe.ends)
-      ends.push_back({end.direction, end.peer, end.receives_from, end.sends_to, number++, 0});
+      ends.push_back(
+          {end.direction, end.peer, end.receives_from, end.sends_to, next_ring_ + made->rings_++, 0});
   }
-  for (auto& [pe, ends] : made->pes_) {
-    for (InstalledWiring::End& end : ends) {
-      const InstalledWiring::End* back = nullptr;
-      for (const InstalledWiring::End& other : made->ends(end.peer))
-        if (other.receives_from == end.sends_to && other.sends_to == end.receives_from && other.peer == pe)
-          back = &other;
-      if (!back)
-        check.refuse(Check::place(pe, end.direction),
-                     fmt::format("no direction of {} leads back, from ring to ring", to_string(end.peer)),
-                     "every direction has a reciprocal at its peer");
-      end.send_ring = back->receive_ring;
-    }
-  }
+  check.pair(*made);
   try {
+    std::uint32_t ring = next_ring_;
     for (const PeQueues& pe : wiring.pes)
-      for (const QueueEnd& end : pe.ends) check.occupy(pe.pe, end, *made);
+      for (const QueueEnd& end : pe.ends) check.occupy(pe.pe, end, ring++);
   } catch (...) {
     drop(*made);
     throw;
   }
-  made->rings_ = number - next_ring_;
   if (made->rings_ > 0) rings_[next_ring_] = {wiring.rules.slots, made->in_slot()};
-  next_ring_ = number;
+  next_ring_ += made->rings_;
   return made;
 }
 
 void QueueBook::drop(const InstalledWiring& wiring) {
-  std::erase_if(occupied_, [&](const auto& ring) { return ring.second.wiring == &wiring; });
+  const std::uint32_t first = wiring.first_ring(), end = first + wiring.rings();
+  std::erase_if(occupied_, [&](const auto& at) { return at.second.ring >= first && at.second.ring < end; });
 }
 
 void QueueBook::drop_all() { occupied_.clear(); }

@@ -77,7 +77,7 @@ class QueueBook {
   struct Occupied {
     std::uint64_t end = 0;
     std::string who;
-    const InstalledWiring* wiring = nullptr;
+    std::uint32_t ring = 0;
   };
   class Check;
 

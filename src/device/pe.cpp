@@ -62,7 +62,7 @@ sim::Process Pe::issue_programs() {
     begin(task);
     co_await sim::delay(spec_.launch_overhead);
     co_await issue(task);
-    while (!all_retired()) co_await progress_.wait();
+    while (held({Hold::until_all_retired})) co_await progress_.wait();
     if (aborted_) co_return;
     task.ended = partition_.now();
     task.last_op = last_retired_.ref;
@@ -96,7 +96,7 @@ sim::Task<> Pe::issue(const ProgramTask& task) {
   for (isa::CommandIndex i = 0; i < task.program->commands().size(); ++i) {
     const isa::Command& c = task.program->command(i);
     issuing_ = i;
-    while (polls()) {
+    while (held({Hold::until_credit})) {
       co_await progress_.wait();
       because = Cause::at(polled_, partition_.now(), Reason::issue);
     }
@@ -104,20 +104,21 @@ sim::Task<> Pe::issue(const ProgramTask& task) {
     because.reason = Reason::issue;
     if (c.kind == isa::CommandKind::wait || c.kind == isa::CommandKind::fence) {
       const bool fence = c.kind == isa::CommandKind::fence;
-      while (fence ? !all_retired() : !retired_[task.program->waited(c)].done) {
+      while (
+          held(fence ? Hold{Hold::until_all_retired} : Hold{Hold::until_retired, task.program->waited(c)})) {
         co_await progress_.wait();
         because = Cause::at(last_retired_.ref, partition_.now(), Reason::issue);
       }
       continue;
     }
     const std::int64_t granules = c.result == isa::kNone ? 0 : task.program->value(c.result).granules;
-    while (granules > scratch_free_) {
+    while (held({Hold::until_scratch, granules})) {
       co_await progress_.wait();
       because = Cause::at(scratch_freed_.ref, partition_.now(), Reason::scratch);
     }
     scratch_free_ -= granules;
     const Queue queue = queue_for(c);
-    while (queues_[queue].size >= spec_.queue_depth) {
+    while (held({Hold::until_room, static_cast<std::int64_t>(queue)})) {
       co_await progress_.wait();
       because = Cause::at(queue_freed_.ref, partition_.now(), Reason::queue);
     }
@@ -125,9 +126,39 @@ sim::Task<> Pe::issue(const ProgramTask& task) {
     because.met = partition_.now();
     enqueue(make_op(i, queue), because);
     if (!spec_.in_order && c.kind != isa::CommandKind::load_scalar) continue;
-    while (!retired_[i].done) co_await progress_.wait();
+    while (held({Hold::until_retired, i})) co_await progress_.wait();
     because = Cause::at(last_retired_.ref, partition_.now(), Reason::issue);
   }
+}
+
+/// Whether the CPU must wait for this; if so, it is woken when it need no longer.
+bool Pe::held(const Hold& by) {
+  const bool held = is_held(by);
+  hold_ = held ? by : Hold{};
+  return held;
+}
+
+bool Pe::is_held(const Hold& by) const {
+  switch (by.what) {
+    case Hold::until_credit:
+      return polling_ > 0;
+    case Hold::until_all_retired:
+      return !all_retired();
+    case Hold::until_retired:
+      return !retired_[static_cast<std::size_t>(by.value)].done;
+    case Hold::until_scratch:
+      return by.value > scratch_free_;
+    case Hold::until_room:
+      return queues_[static_cast<std::size_t>(by.value)].size >= spec_.queue_depth;
+    case Hold::nothing:
+      break;
+  }
+  return false;
+}
+
+/// Something retired, or left a queue.
+void Pe::progressed() {
+  if (hold_.what != Hold::nothing && !is_held(hold_)) progress_.notify();
 }
 
 Pe::Queue Pe::queue_for(const isa::Command& command) const {
@@ -196,13 +227,19 @@ bool conflict(const isa::Access& a, const isa::Access& b) {
 
 }  // namespace
 
-/// Its tiles are ready, and no earlier command still works on its bytes.
+/// Its tiles are ready, and no earlier command still works on its bytes. Once so, it stays so.
 bool Pe::is_ready(const Op& op) const {
+  if (op.ready) return true;
+  if (op.waits_for != isa::kNone && !retired_[op.waits_for].done) return false;
+  op.waits_for = isa::kNone;
   for (const isa::ValueId id : program().reads(op.command())) {
     const isa::CommandIndex producer = program().value(id).producer;
-    if (producer != isa::kNone && !retired_[producer].done) return false;
+    if (producer != isa::kNone && !retired_[producer].done) return op.waits_for = producer, false;
   }
-  if (!op.touches_memory) return true;
+  return op.ready = !op.touches_memory || memory_is_free(op);
+}
+
+bool Pe::memory_is_free(const Op& op) const {
   for (const MemoryUse& mine : memory_in_use_) {
     if (mine.op != &op) continue;
     for (const MemoryUse& other : memory_in_use_)
@@ -254,8 +291,8 @@ void Pe::start_ready(Queue queue) {
     op.ref = next_serial();
     op.taken = partition_.now();
     queue_freed_ = op.cause;
-    progress_.notify();
     op.start();
+    progressed();
   }
 }
 
@@ -293,7 +330,7 @@ void Pe::retire(Op& op) {
   op.recycle();
   start_all();
   if (op.in == dma_read) stream_->on_channel_room(engine_free_[dma_read]);
-  progress_.notify();
+  progressed();
 }
 
 void Pe::free_memory(const Op& op) {

@@ -97,6 +97,22 @@ class Pe : private RoomListener, private QueueUser {
   sim::Process issue_programs();
   sim::Task<> issue(const ProgramTask& task);
   void begin(const ProgramTask& task);
+  /// What keeps the CPU from going on.
+  struct Hold {
+    enum What {
+      nothing,
+      until_credit,  // a send polls for one
+      until_all_retired,
+      until_retired,  // a command
+      until_scratch,  // granules
+      until_room,     // in a queue
+    };
+    What what = nothing;
+    std::int64_t value = 0;
+  };
+  bool held(const Hold& by);
+  bool is_held(const Hold& by) const;
+  void progressed();
   bool all_retired() const { return retired_count_ == issued_count_; }
   Queue queue_for(const isa::Command& command) const;
   Op& make_op(isa::CommandIndex index, Queue queue);
@@ -106,6 +122,7 @@ class Pe : private RoomListener, private QueueUser {
   void start_ready(Queue queue);
   void start_all();
   bool is_ready(const Op& op) const;
+  bool memory_is_free(const Op& op) const;
   Cause why_now(const Op& op, Queue queue) const;
   bool engine_has_room(Queue queue) const;
   bool can_start(Op& op, Queue queue);
@@ -129,7 +146,6 @@ class Pe : private RoomListener, private QueueUser {
   void on_credit(QueuePort& port) override;
   void claim_messages();
   QueuePort* oldest_unclaimed();
-  bool polls() const { return polling_ > 0; }
   void release_slot(isa::ValueId tile);
   void add_wait(const Op& op, BlockedPe& blocked) const;
 
@@ -152,7 +168,8 @@ class Pe : private RoomListener, private QueueUser {
   PeIpcq ipcq_;
 
   sim::Fifo<ProgramTask*> tasks_;
-  sim::Signal progress_;  // something retired, or left a queue
+  sim::Signal progress_;  // the CPU may go on
+  Hold hold_;
 
   /// Commands under way come from here and go back when they retire.
   template <class T>

@@ -16,18 +16,22 @@ class Pe::Op {
     index_ = index;
     in = queue;
     bytes_free.reset();
-    touches_memory = false;
+    command_ = &pe_.program().command(index);
+    touches_memory = ready = false;
+    waits_for = isa::kNone;
   }
 
   isa::CommandIndex index() const { return index_; }
-  const isa::Command& command() const { return pe_.program().command(index_); }
+  const isa::Command& command() const { return *command_; }
 
   Queue in = 0;        // its queue
   Op* next = nullptr;  // there
   bool touches_memory = false;
-  Cause issued;                     // when the CPU had issued it
-  std::optional<Cause> bytes_free;  // when the last earlier access to its bytes retired
-  Cause cause;                      // of its start
+  mutable bool ready = false;                        // tiles and bytes
+  mutable isa::CommandIndex waits_for = isa::kNone;  // a producer that had not retired
+  Cause issued;                                      // when the CPU had issued it
+  std::optional<Cause> bytes_free;                   // when the last earlier access to its bytes retired
+  Cause cause;                                       // of its start
   OpRef ref;
   Time taken;  // by its engine
 
@@ -39,6 +43,7 @@ class Pe::Op {
  protected:
   Pe& pe_;
   isa::CommandIndex index_ = 0;
+  const isa::Command* command_ = nullptr;
 };
 
 /// load, store and load_scalar.
