@@ -160,8 +160,7 @@ void Dispatcher::feed(Train& train) {
   const Run& run = train.run;
   Packet& packet = fabric_.take_packet(*train.message, p, domain_);
   packet.hop = &before;
-  packet.tail =
-      partition_.now() + (run.waited() ? run.length : train.route().length(before, p, train.message->bytes));
+  packet.tail = partition_.now() + (run.waited() ? run.length : train.message->length(before, p));
   const std::uint32_t serial = train.serial;
   train.fed == run.end ? remove(train) : go_on(train);
   const Time wait = fabric_.serve_in_order(packet, (&before)[1], partition_.now());

@@ -99,6 +99,7 @@ void Fabric::send(Message& message) {
   message.next_packet_ = 0;
   message.key_ = route.source->next_key();
   message.opened_ = here.partition_.now();
+  message.measure_tail();
   ++here.counters_.messages;
   route.source->open(message);
 }
@@ -138,7 +139,7 @@ Packet& Fabric::start_packet(Message& message, Time now) {
   const std::int64_t p = message.next_packet_++;
   Packet& packet = take_packet(message, p, *l.domain);
   packet.tail = now;
-  route.next_offer = now + route.pace.of(p, message.bytes);
+  route.next_offer = now + message.pace(p);
   packet.next = l.instant == now ? l.last : nullptr;
   l.instant = now;
   l.last = &packet;
@@ -233,7 +234,7 @@ void Fabric::serve_again(Packet* first) {
 
 Time Fabric::occupancy(const Packet& packet, const Hop& hop) const {
   if (packet.full && hop.full != Time::never()) return hop.full;
-  return packet.message->route->occupancy(hop, packet.index, packet.message->bytes);
+  return packet.message->occupancy(hop, packet.index);
 }
 
 /// The formula of a link. How long the packet has to wait.
@@ -276,6 +277,20 @@ void Fabric::arrive_at_destination(Packet& packet) {
   if (message.followed) message.on_packet(packet.index, packet.tail);
   if (packet.is_last()) domain(here).partition_.schedule_at(message.delivered_, packet.tail);
   release(packet, here);
+}
+
+void Message::measure_tail() {
+  if (tail_route_ == route && tail_bytes_ == bytes) return;
+  tail_route_ = route;
+  tail_bytes_ = bytes;
+  tail_.clear();
+  if (route->is_full(packets_ - 1, bytes)) return;
+  Time longest;
+  for (const Hop& hop : route->hops) {
+    const Time occupancy = route->occupancy(hop, packets_ - 1, bytes);
+    longest = std::max(longest, occupancy);
+    tail_.push_back({occupancy, longest});
+  }
 }
 
 void Message::leave() {

@@ -69,8 +69,16 @@ class Message {
   std::int64_t packets() const { return packets_; }
   /// When the last byte of packet `p` of a run is at its destination.
   Time run_tail(const Run& run, std::int64_t p) const {
-    return run.timing.start(p) + route->latency + (run.waited() ? run.length : route->pace.of(p, bytes));
+    return run.timing.start(p) + route->latency + (run.waited() ? run.length : pace(p));
   }
+  // Of packet `p`, as the route has them; those of the last packet are worked out once.
+  Time occupancy(const Hop& hop, std::int64_t p) const {
+    return is_measured(p) ? tail_[route->index(hop)].occupancy : route->occupancy(hop, p, bytes);
+  }
+  Time length(const Hop& hop, std::int64_t p) const {
+    return is_measured(p) ? tail_[route->index(hop)].length : route->length(hop, p, bytes);
+  }
+  Time pace(std::int64_t p) const { return is_measured(p) ? tail_.back().length : route->pace.of(p, bytes); }
 
  protected:
   /// The last byte has left the sender. Called in the sender's partition.
@@ -97,9 +105,18 @@ class Message {
 
   void leave();
   void deliver();
+  bool is_measured(std::int64_t p) const { return p + 1 == packets_ && !tail_.empty(); }
+  void measure_tail();
   Time ready_at(std::int64_t p) const { return ready.empty() ? Time() : ready[p]; }
 
   Fabric* fabric_ = nullptr;
+  /// Of a last packet that is not like the others, on each hop. Messages are mostly sent again as they were.
+  struct TailTimes {
+    Time occupancy, length;
+  };
+  std::vector<TailTimes> tail_;
+  const Route* tail_route_ = nullptr;  // for which they were worked out,
+  Bytes tail_bytes_;                   // and for this size
   std::int64_t packets_ = 0;
   std::int64_t next_packet_ = 0;  // the first that has not left
   std::uint64_t key_ = 0;         // order at links where heads arrive at one instant: by sender, then age

@@ -41,8 +41,7 @@ bool Source::plan_alone(Message& message) {
   const Run run{message.next_packet_, message.packets_, time_alone(message, first_start)};
   if (!dispatcher_.dispatch(message, route.first(), run)) return false;
   const std::int64_t last = run.end - 1;
-  partition_.schedule_at(message.left_,
-                         run.timing.start(last) + route.occupancy(route.first(), last, message.bytes));
+  partition_.schedule_at(message.left_, run.timing.start(last) + message.occupancy(route.first(), last));
   if (serve_.scheduled()) partition_.cancel(serve_);
   plan_.slots.push_back({&message, &route, message.bytes, run.first, true});
   plan_.channel = static_cast<std::size_t>(message.channel);

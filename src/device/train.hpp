@@ -88,7 +88,7 @@ inline Time Passage::arrival(std::int64_t p) const { return train->run.timing.st
 
 inline Time Passage::end(std::int64_t p) const {
   const bool alike = length != Time::never() && train->is_full(p);
-  return begin(p) + (alike ? length : train->route().length(*hop, p, train->message->bytes));
+  return begin(p) + (alike ? length : train->message->length(*hop, p));
 }
 
 inline Time Passage::most() const { return length != Time::never() ? length : train->route().pace.most(); }
