@@ -22,8 +22,8 @@ Ranks::Ranks(runtime::Engine& engine, int count, Function function, Watch watch)
 }
 
 Ranks::~Ranks() {
-  for (const auto& rank : ranks_)
-    if (rank->thread.joinable()) rank->thread.join();
+  for (auto& thread : threads_)
+    if (thread.joinable()) thread.join();
 }
 
 std::string Ranks::what_it_does(int rank) const {
@@ -33,35 +33,83 @@ std::string Ranks::what_it_does(int rank) const {
   return fmt::format("waits for {} '{}'", to_string(it.waits_for->phase()), it.waits_for->name());
 }
 
-// ── ranks ──
+// ── the baton ──
 
-void Ranks::pass_baton(std::unique_lock<std::mutex>& lock, int to) {
-  const int self = turn_;
-  turn_ = to;
-  (to == kScheduler ? schedulers_turn_ : at(to).its_turn).notify_one();
-  auto& mine = self == kScheduler ? schedulers_turn_ : at(self).its_turn;
-  mine.wait(lock, [&] { return turn_ == self; });
+/// The first in rank order that can go on. When all are to stop, those that have not begun are over.
+int Ranks::first_ready() {
+  for (int r = 0; r < count(); ++r) {
+    Rank& rank = at(r);
+    if (stopping_ && !rank.begun) rank.state = State::ended;
+    const bool goes_on =
+        rank.state == State::waiting && (stopping_ || rank.to_throw || rank.waits_for->done());
+    if (goes_on) rank.state = State::ready;
+    if (rank.state == State::ready) return r;
+  }
+  return kScheduler;
 }
+
+void Ranks::take_turn(int rank) {
+  turn_ = rank;
+  if (rank == kScheduler) return;
+  at(rank).falls = stopping_ && !at(rank).to_throw;
+  at(rank).begun = true;
+  engine_.set_host(&at(rank).host);
+}
+
+/// Called under the lock. Where no thread can be made for a rank, it has failed.
+void Ranks::pass_baton(int to) {
+  while (to != kScheduler && !at(to).begun) {
+    take_turn(to);
+    try {
+      threads_.emplace_back([this, to] { work(to); });
+      return;
+    } catch (const std::system_error&) {
+      at(to).failure = std::current_exception();
+      at(to).state = State::ended;
+      stopping_ = true;
+      to = first_ready();
+    }
+  }
+  take_turn(to);
+  (to == kScheduler ? schedulers_turn_ : at(to).its_turn).notify_one();
+}
+
+// ── ranks ──
 
 void Ranks::wait(Request& request) {
   if (stopping_) throw Stopped();
   if (request.done()) return;
-  Rank& me = at(turn_);
+  const int self = turn_;
+  Rank& me = at(self);
   me.waits_for = &request;
   me.state = State::waiting;
-  std::unique_lock lock(mutex_);
-  pass_baton(lock, kScheduler);
+  {
+    std::unique_lock lock(mutex_);
+    if (const int next = first_ready(); next != self) {
+      pass_baton(next);
+      me.its_turn.wait(lock, [&] { return turn_ == self; });
+    }
+  }
   me.waits_for = nullptr;
   if (me.to_throw) std::rethrow_exception(std::exchange(me.to_throw, nullptr));
   if (stopping_) throw Stopped();
 }
 
+/// One rank after the other, until the next one has a thread already, or none can go on.
+void Ranks::work(int rank) {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    lock.unlock();
+    live(rank);
+    lock.lock();
+    rank = first_ready();
+    if (rank == kScheduler || at(rank).begun) return pass_baton(rank);
+    take_turn(rank);
+  }
+}
+
 void Ranks::live(int rank) {
   Rank& me = at(rank);
-  {
-    std::unique_lock lock(mutex_);
-    me.its_turn.wait(lock, [&] { return turn_ == rank; });
-  }
   try {
     function_(rank);
     if (watch_.on_end && !stopping_) watch_.on_end(rank);
@@ -72,10 +120,9 @@ void Ranks::live(int rank) {
   } catch (...) {
     me.failure = std::current_exception();
   }
-  const std::lock_guard lock(mutex_);
   me.state = State::ended;
-  turn_ = kScheduler;
-  schedulers_turn_.notify_one();
+  if (me.falls) me.failure = nullptr;  // only because another one has failed
+  if (me.failure) stopping_ = true;
 }
 
 // ── the scheduler ──
@@ -83,54 +130,20 @@ void Ranks::live(int rank) {
 void Ranks::run() {
   HostThread& caller = engine_.host();
   engine_.set_waiter(this);
-  while (std::ranges::any_of(ranks_, [](const auto& r) { return r->state != State::ended; }))
-    if (const int next = first_ready(); next != kScheduler)
-      give_turn(next);
-    else
+  while (std::ranges::any_of(ranks_, [](const auto& r) { return r->state != State::ended; })) {
+    std::unique_lock lock(mutex_);
+    if (const int next = first_ready(); next != kScheduler) {
+      pass_baton(next);
+      schedulers_turn_.wait(lock, [&] { return turn_ == kScheduler; });
+    } else {
+      lock.unlock();
       let_time_pass();
+    }
+  }
+  for (auto& thread : threads_) thread.join();
   engine_.set_waiter(nullptr);
   engine_.set_host(&caller);
   finish();
-}
-
-/// The first in rank order that can go on.
-int Ranks::first_ready() {
-  for (int r = 0; r < count(); ++r) {
-    Rank& rank = at(r);
-    const bool goes_on =
-        rank.state == State::waiting && (stopping_ || rank.to_throw || rank.waits_for->done());
-    if (goes_on) rank.state = State::ready;
-    if (rank.state == State::ready) return r;
-  }
-  return kScheduler;
-}
-
-void Ranks::give_turn(int r) {
-  Rank& rank = at(r);
-  if (!rank.thread.joinable() && !begin(r)) return;
-  const bool falls = stopping_ && !rank.to_throw;
-  engine_.set_host(&rank.host);
-  {
-    std::unique_lock lock(mutex_);
-    pass_baton(lock, r);
-  }
-  if (rank.state != State::ended) return;
-  rank.thread.join();
-  if (falls) rank.failure = nullptr;  // only because another one has failed
-  if (rank.failure) stopping_ = true;
-}
-
-/// False if it is over before it has begun.
-bool Ranks::begin(int r) {
-  Rank& rank = at(r);
-  try {
-    if (!stopping_) rank.thread = std::thread([this, r] { live(r); });
-  } catch (const std::system_error&) {
-    rank.failure = std::current_exception();
-    stopping_ = true;
-  }
-  if (!rank.thread.joinable()) rank.state = State::ended;
-  return rank.thread.joinable();
 }
 
 void Ranks::let_time_pass() {

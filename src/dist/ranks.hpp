@@ -1,8 +1,10 @@
 // Ranks that take turns.
 //
-// Every rank has a thread of its own, but only one runs at a time: a baton goes from the scheduler, which is the thread
-// that called `run`, to a rank and back. So ranks never race, and what happens depends on simulated time and rank numbers
-// alone. A rank gives the baton back where it must wait, and when it ends. The clock runs when all ranks wait.
+// Only one rank runs at a time: a baton goes from rank to rank. So ranks never race, and what happens depends on
+// simulated time and rank numbers alone. Whoever must wait, or has ended, hands the baton to the first rank that can go
+// on; if none can, to the scheduler, which is the thread that called `run` and lets time pass. A rank that waits needs a
+// thread of its own; one that ends without waiting leaves its thread to the next one. Hand-overs cost what the operating
+// system takes to wake a thread, so there is none that is not necessary.
 #pragma once
 
 #include <condition_variable>
@@ -44,10 +46,11 @@ class Ranks final : public runtime::Waiter {
   enum class State { ready, waiting, ended };
   struct Stopped {};  // thrown in a rank that is to end because another one has failed
   struct Rank {
-    std::thread thread;
     std::condition_variable its_turn;
     runtime::HostThread host;
     State state = State::ready;
+    bool begun = false;
+    bool falls = false;  // it goes on only to end, because another one has failed
     runtime::Request* waits_for = nullptr;
     std::exception_ptr to_throw;  // from its wait
     std::exception_ptr failure;   // what it ended with
@@ -58,14 +61,16 @@ class Ranks final : public runtime::Waiter {
   const Rank& at(int rank) const { return *ranks_[static_cast<std::size_t>(rank)]; }
   void wait(runtime::Request& request) override;
 
-  // On the rank's thread.
+  // By whoever holds the baton.
+  int first_ready();
+  void pass_baton(int to);
+  void take_turn(int rank);
+
+  // On a rank's thread.
+  void work(int rank);
   void live(int rank);
-  void pass_baton(std::unique_lock<std::mutex>& lock, int to);
 
   // On the scheduler's.
-  int first_ready();
-  void give_turn(int rank);
-  bool begin(int rank);
   void let_time_pass();
   void fail_waiting(const std::exception_ptr& why);
   void finish();
@@ -74,6 +79,7 @@ class Ranks final : public runtime::Waiter {
   const Function function_;
   const Watch watch_;
   std::vector<std::unique_ptr<Rank>> ranks_;
+  std::vector<std::thread> threads_;
   std::mutex mutex_;
   std::condition_variable schedulers_turn_;
   int turn_ = kScheduler;  // who holds the baton
