@@ -5,12 +5,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "base/text.hpp"
 #include "bench/shipped.hpp"
+#include "ccl/bound.hpp"
 #include "ccl/config.hpp"
 #include "kernbench/distributed.hpp"
 #include "kernbench/error.hpp"
+#include "runtime/engine.hpp"
 #include "runtime/numbers.hpp"
 
 namespace kernbench::bench {
@@ -260,6 +263,35 @@ std::string explanation(const Problem& problem, bool by_pe, std::int64_t shards,
                      counted(problem.n_elem / lanes, "element"));
 }
 
+/// The PEs that hold a part of a member: the same part of every member forms a lane.
+std::vector<std::vector<PeCoord>> lanes_of(const Setting& setting, const std::vector<Tensor>& tensors) {
+  const bool by_pe = !setting.dp;
+  std::map<std::pair<int, int>, std::vector<PeCoord>> lanes;
+  for (const Tensor& tensor : tensors)
+    for (const ShardSpec& s : tensor.shards()) {
+      const std::pair part(by_pe || setting.problem.over_cubes ? 0 : s.cube, by_pe ? 0 : s.pe);
+      lanes[part].push_back({s.sip, s.cube, s.pe});
+    }
+  std::vector<std::vector<PeCoord>> out;
+  for (auto& [part, lane] : lanes) out.push_back(std::move(lane));
+  return out;
+}
+
+/// What no all-reduce of these tensors can beat; if this one has, the models are wrong.
+ccl::AllReduceBound bound_of(Torch& torch, const Setting& setting, const std::vector<Tensor>& tensors,
+                             Time time) {
+  auto bound = ccl::all_reduce_bound(torch.engine().device().graph(), lanes_of(setting, tensors),
+                                     tensors.front().shards().front().nbytes);
+  KB_ASSERT(time >= bound.time, "an all-reduce in {} beats its lower bound {}: {}", to_string(time),
+            to_string(bound.time), bound.why);
+  return bound;
+}
+
+std::string bound_text(const ccl::AllReduceBound& bound) {
+  if (bound.why.empty()) return "# a single member has nothing to do";
+  return fmt::format("# no all-reduce takes less than {:.3f} us: {}", bound.time.ns() / 1e3, bound.why);
+}
+
 void add_results(BenchReport& report, const Setting& setting, const Reduction& done, const Figures& figures) {
   report.result("algorithm", done.algorithm);
   report.result("world_size", std::int64_t{setting.problem.ranks});
@@ -281,10 +313,12 @@ void run(Torch& torch, const Options& options, BenchReport& report) {
   const std::int64_t shards = shards_of(tensors);
   const std::string wrong = report.verify() ? std::to_string(verify(setting, done, tensors, report)) : "N/A";
   add_results(report, setting, done, figures);
-  report.line(fmt::format("{} (ws={}): {} {}\n{}\n{}", done.algorithm, setting.problem.ranks, shards,
+  const auto bound = bound_of(torch, setting, tensors, done.time);
+  report.result("lower_bound_ns", bound.time.ns());
+  report.line(fmt::format("{} (ws={}): {} {}\n{}\n{}\n{}", done.algorithm, setting.problem.ranks, shards,
                           report.verdict(),
                           explanation(setting.problem, !setting.dp, shards, report.verify()),
-                          columns(setting.problem, setting.dtype, figures, wrong)));
+                          columns(setting.problem, setting.dtype, figures, wrong), bound_text(bound)));
 }
 
 }  // namespace
