@@ -99,6 +99,20 @@ def compare_with_library(binary, repetitions, only):
         print_row(title, unit, rates[ours], other_title, rates[other], least, "1 thread" if other == "openblas" else "")
 
 
+def compare_all_reduce(binary, repetitions):
+    """A verified all-reduce over 256 PEs, everything included, beside SimPy's bare ring of as many messages; and what a
+    message costs on a machine eight times as large."""
+    ring, simpy = 0.0, 0.0
+    for _ in range(repetitions):
+        simpy = max(simpy, run_peer("ring")[0][1])
+        ring = max(ring, native_rates(binary, "^all_reduce/ring/", 1)[0]["all_reduce/ring"][0])
+    print_row("256-rank ring", "message", ring, "SimPy's ring", simpy, 10, "all-reduce of 8 elements, verified")
+    cases, _ = native_rates(binary, "^all_reduce/(2|16)/", 1, 1)
+    small, large = (1e6 / cases[f"all_reduce/{sips}"][0] for sips in (2, 16))
+    print(f"all-reduce, binary tree, verified: {small:.2f} us per message at 256 PEs, {large:.2f} us at 2,048 (16 SIPs): "
+          f"x {large / small:.2f} (target <= 2)", flush=True)
+
+
 def show_record_size(binary):
     """What a record of the op log takes, whatever it is of."""
     out = subprocess.run([binary, "--benchmark_filter=^tile-pipeline/", "--benchmark_format=json", "--benchmark_min_time=0.01"],
@@ -106,13 +120,13 @@ def show_record_size(binary):
     print(f"a record of the op log: {json.loads(out.stdout)['context']['bytes_per_record']} bytes (target <= 64)", flush=True)
 
 
-def native_rates(binary, pattern, repetitions):
+def native_rates(binary, pattern, repetitions, each=5):
     """Cases by name: best rate, and checksum; and what the program says of itself."""
     best, context = {}, {}
     for _ in range(repetitions):
         out = subprocess.run(
             [binary, f"--benchmark_filter={pattern}", "--benchmark_format=json", "--benchmark_min_time=0.05",
-             "--benchmark_repetitions=5", "--benchmark_enable_random_interleaving=true"],
+             f"--benchmark_repetitions={each}", "--benchmark_enable_random_interleaving=true"],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         if out.returncode != 0:
             sys.exit(f"{binary} failed on {pattern}:\n{out.stderr}")
@@ -186,6 +200,8 @@ def main():
     print(ROW.format("workload", "unit", "KernBench", "beside", "its rate", "ratio", "target", ""))
     all_equal = compare_with_peers(binary, args.repetitions, args.only)
     compare_with_library(binary, args.repetitions, args.only)
+    if args.only in (None, "all-reduce"):
+        compare_all_reduce(binary, args.repetitions)
     if args.only in (None, "tile-pipeline"):
         show_record_size(binary)
     if args.only in (None, "fabric"):

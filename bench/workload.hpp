@@ -58,6 +58,10 @@ Result gemm_openblas();
 Result qkv();
 Result qkv_openblas();
 
+// A whole bench with numbers verified: all-reduce over PEs. The unit is a message.
+Result all_reduce_ring();          // 256 ranks
+Result all_reduce_tree(int sips);  // over all PEs
+
 // A PE: a composite product streamed tile by tile. The unit is a record.
 Result tile_pipeline();
 std::size_t bytes_per_record();  // in the op log
