@@ -42,6 +42,11 @@ TEST(CclAllreduce, AnyMeshOfSipsAndCubesIsRight) {
   EXPECT_EQ(headline({}, {"system.sips.count=6", "system.sips.topology=torus_2d", "system.sips.w=3",
                           "system.sips.h=2"}),
             "intercube_allreduce (ws=6): 96 OK");
+  for (const auto& [w, h] : {std::pair("3", "2"), {"2", "3"}})
+    EXPECT_EQ(
+        headline({"n_elem=100"}, {"system.sips.count=6", "system.sips.topology=mesh_2d_no_wrap",
+                                  std::string("system.sips.w=") + w, std::string("system.sips.h=") + h}),
+        "intercube_allreduce (ws=6): 96 OK");
   for (const auto& [w, h] : {std::pair(2, 2), {5, 3}, {8, 4}, {1, 1}})
     EXPECT_EQ(headline({"n_elem=100"},
                        {fmt::format("sip.cube_mesh.w={}", w), fmt::format("sip.cube_mesh.h={}", h)}),
@@ -91,6 +96,15 @@ TEST(CclAllreduce, AnyRootCubeIsRight) {
   for (int root = 0; root < 16; ++root)
     EXPECT_EQ(headline({"n_elem=16"}, {}, {fmt::format("algorithms.intercube_allreduce.root_cube={}", root)}),
               "intercube_allreduce (ws=2): 32 OK");
+}
+
+TEST(CclAllreduce, AnyRootCubeOfAnOddMeshBetweenSipsInATorusIsRight) {
+  const Words machine = {"system.sips.count=4", "system.sips.topology=torus_2d", "sip.cube_mesh.w=5",
+                         "sip.cube_mesh.h=3"};
+  for (int root = 0; root < 15; ++root)
+    EXPECT_EQ(
+        headline({"n_elem=16"}, machine, {fmt::format("algorithms.intercube_allreduce.root_cube={}", root)}),
+        "intercube_allreduce (ws=4): 60 OK");
 }
 
 TEST(CclAllreduce, EveryOperationIsRight) {
