@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "ccl/collective_world.hpp"
 #include "kernbench/error.hpp"
 
@@ -198,6 +200,21 @@ TEST(IntersipAllreduce, FollowsTheSipsOfTheMachine) {
     small.cubes = {2, 1};
     check_all({registry(), "intersip_allreduce", machine_of(small), {.group = Group::sip}});
   }
+}
+
+// The chain of a single tile begins behind its owner and ends before it, so two of four SIPs send twice and two once. Lanes
+// have owners one after the other: over 8 lanes everybody sends 12 times.
+TEST(IntersipAllreduce, OfOneTileLoadsAllSipsAlike) {
+  const CollectiveTest test(registry(), "intersip_allreduce", machine_of({.sips = 4, .cubes = {2, 1}}),
+                            {.group = Group::sip});
+  const auto pes = test.members().pes();
+  ASSERT_EQ(pes.size(), 4u * 8);
+  const auto result = test.run(RandomArrays(1).small(32, f16, 8), {.slots = 4}, {.slot_size = kSlot});
+  std::map<int, int> sends;
+  for (const auto& program : result.programs)
+    for (isa::CommandIndex i = 0; i < program.commands().size(); ++i)
+      if (program.command(i).kind == isa::CommandKind::ipcq_send) ++sends[program.pe().sip];
+  EXPECT_EQ(sends, (std::map<int, int>{{0, 12}, {1, 12}, {2, 12}, {3, 12}}));
 }
 
 TEST(IntercubeAllreduce, WorksOnEveryMeshAndWithEveryRoot) {

@@ -83,6 +83,17 @@ TEST(Deadlock, ACircleOfReceivesOverSips) {
               HasSubstr("circle: sip0.cube0.pe0 → sip1.cube0.pe0 → sip0.cube0.pe1 → sip0.cube0.pe0"));
 }
 
+// PE 0 waits for PE 1 but is not part of the circle.
+TEST(Deadlock, ACircleThatOthersWaitFor) {
+  World w;
+  w.link(kPe0, "E", kPe1, "W");
+  w.link(kPe1, "E", kPe2, "W");
+  const auto error = w.deadlock_of(
+      {kPe0, kPe1, kPe2}, [](tl::Context& tl) { tl.recv(pe_of(tl) == kPe2 ? "W" : "E", {128}, f16); });
+  EXPECT_THAT(error.blocked(), SizeIs(3));
+  EXPECT_THAT(error.circle(), ElementsAre(kPe1, kPe2));
+}
+
 /// Forwards what it receives, round by round.
 void forward(tl::Context& tl) {
   auto x = tl.full({128}, 1.0, f16);

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "device/pe.hpp"
 #include "device/queue_world.hpp"
 
 namespace kernbench::device {
@@ -215,9 +216,53 @@ TEST(Ipcq, CreditsComeInTheOrderOfSlots) {
   EXPECT_EQ(w.spans(kPe0, OpKind::ipcq_send)[2].start, stores[1].end + 66_ps);
 }
 
+// Slots of one ring may lie in different banks: a later one may be written earlier.
+TEST(Ipcq, AnnouncementsTakeEffectInTheOrderOfSlots) {
+  QueueWorld w;
+  w.link(kPe0, "E", kPe1, "W");
+  w.install();
+  PeIpcq& ipcq = w.processors.pe(kPe1).ipcq();
+  const QueuePort& port = *(*ipcq.find(*w.installed))[0];
+  const auto announce = [&](std::int64_t slot) {
+    const auto at = port.plan.receives_from + w.wiring.rules.slot_size * slot;
+    ipcq.announce(at, port.plan.receive_ring, SendFacts{.bytes = 8_B}, Time());
+  };
+  announce(1);
+  EXPECT_EQ(port.receives.peer_head_cache(), 0u);
+  announce(2);
+  announce(0);
+  EXPECT_EQ(port.receives.peer_head_cache(), 3u);
+}
+
 TEST(Ipcq, ATileThatNobodyReadsReturnsItsCreditAtOnce) {
   const Twice w(kPe0, kPe1, MemorySpace::Tcm, CreditPolicy::on_last_use);
   EXPECT_EQ(w.second_send(), kReady + 536_ps + 66_ps);
+}
+
+// PE 1 is sending 4 KiB, which its port is busy with for 8 ns, when a tile comes and goes. The credit has a channel of its
+// own: it waits for a packet, not for the message.
+TEST(Ipcq, ACreditPassesAMessageAtThePort) {
+  QueueWorld w;
+  w.wiring.rules.slots = 1;
+  w.link(kPe0, "E", kPe1, "W");
+  w.run({kPe0, kPe1}, [](tl::Context& tl) {
+    const auto large = tl.full({2048}, 1.0, f16);
+    if (pe_of(tl) == kPe0) {
+      tl.fence();
+      const auto small = tl.full({128}, 1.0, f16);
+      tl.send("E", small);
+      tl.send("E", small);
+      tl.recv("E", {2048}, f16);
+    } else {
+      tl.send("W", large);
+      tl.recv("W", {128}, f16);
+      tl.recv("W", {128}, f16);
+    }
+  });
+  const OpRecord message = w.of(kPe1, OpKind::ipcq_send)[0];
+  EXPECT_GT(w.of(kPe1, OpKind::ipcq_recv)[0].end, message.start);
+  EXPECT_LT(w.of(kPe1, OpKind::ipcq_recv)[0].end, message.retired());
+  EXPECT_LT(w.of(kPe0, OpKind::ipcq_send)[1].start, message.retired());
 }
 
 // ── order ──

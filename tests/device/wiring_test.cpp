@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "device/pe.hpp"
 #include "device/queue_world.hpp"
 
 namespace kernbench::device {
@@ -110,13 +111,73 @@ TEST(Wiring, ReinstallingSetsTheCountersToZero) {
   QueueWorld w;
   w.link(kPe0, "E", kPe1, "W");
   w.run({kPe0}, [](tl::Context& tl) { tl.send("E", tl.full({128}, 1.0, f16)); });
+  const WiringPtr before = w.installed;
   w.install();
+  EXPECT_EQ(w.processors.pe(kPe0).ipcq().find(*before), nullptr);
   w.run({kPe0, kPe1}, [](tl::Context& tl) {
     if (pe_of(tl) == kPe0)
       tl.send("E", tl.full({4}, 1.0, f16));
     else
       tl.recv("W", {4}, f16);  // not the 128 of before
   });
+}
+
+// ── what is under way when a wiring goes ──
+
+/// Tells when the first message has been sent, and received.
+struct Watch : QueueWatcher {
+  void on_send(const QueueEvent&) override { sent = true; }
+  void on_receive(const QueueEvent&) override { received = true; }
+  bool sent = false, received = false;
+};
+
+struct Replaced : QueueWorld {
+  Replaced() {
+    processors.watch_queues(&watch);
+    link(kPe0, "E", kOther, "W");
+    install();
+    launch({kPe0, kOther}, [](tl::Context& tl) {
+      if (pe_of(tl) == kPe0)
+        tl.send("E", tl.full({128}, 1.0, f16));
+      else
+        tl.recv("W", {128}, f16);
+    });
+  }
+  ~Replaced() { processors.watch_queues(nullptr); }
+  void run_until(const bool& seen) {
+    for (int ns = 0; ns < 1000 && !seen; ++ns)
+      device.simulation().run({.until = device.simulation().now() + 1_ns});
+    ASSERT_TRUE(seen);
+  }
+  /// The same rings, at one PE, at once; returns its port.
+  QueuePort& replace_at(PeCoord pe) {
+    processors.queues().drop(*installed);
+    const WiringPtr fresh = processors.queues().add(wiring);
+    PeIpcq& ipcq = processors.pe(pe).ipcq();
+    ipcq.uninstall(*installed);
+    ipcq.install(fresh);
+    return *(*ipcq.find(*fresh))[0];
+  }
+  Watch watch;
+};
+
+// 47 ns on the way: the fresh ring is at the same address, but it is not the one it was sent to.
+TEST(Wiring, AMessageForADroppedRingIsNobodys) {
+  Replaced w;
+  w.run_until(w.watch.sent);
+  ASSERT_FALSE(w.watch.received);
+  w.processors.abort();  // the receiver does not wait for it any more
+  const QueuePort& port = w.replace_at(kOther);
+  w.simulate();
+  EXPECT_EQ(port.receives.peer_head_cache(), 0u);
+}
+
+TEST(Wiring, ACreditForADroppedRingIsNobodys) {
+  Replaced w;
+  w.run_until(w.watch.received);
+  const QueuePort& port = w.replace_at(kPe0);
+  w.simulate();
+  EXPECT_EQ(port.sends.peer_tail_cache(), 0u);
 }
 
 TEST(Wiring, AnUninstalledWiringIsMissed) {

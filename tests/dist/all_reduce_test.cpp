@@ -43,6 +43,19 @@ TEST(AllReduce, OverCubesAddsTheCubesOfAllSips) {
   }
 }
 
+// Every cube holds a copy of the whole, which counts for each.
+TEST(AllReduce, OverCubesThatHoldCopiesCountsThemAll) {
+  Torch torch(machine(2));
+  on_all_ranks(torch, [&](int rank) {
+    Tensor x = torch.from_numpy(numbers({4, 96}, rank), kCopies, "x");
+    all_reduce(x, ReduceOp::SUM, torch.ahbm.cubes);
+    NdArray expected = sum_of({4, 96}, {0, 1});
+    for (auto& element : expected.view<std::int32_t>()) element *= 4;
+    EXPECT_EQ(x.numpy(), expected);
+  });
+  EXPECT_TRUE(torch.hazards().empty());
+}
+
 TEST(AllReduce, ByDefaultOverCubesIfTheFileSaysSo) {
   Torch torch(machine(2));
   configure_further(torch, {"defaults.group=cube"});
@@ -93,6 +106,22 @@ TEST(AllReduce, OverSomeRanksLeavesTheOthersAlone) {
     Tensor x = torch.from_numpy(numbers({64}, rank), {}, "x");
     if (rank != 1) all_reduce(x, ReduceOp::SUM, Group::of({3, 0, 2}));
     EXPECT_EQ(x.numpy(), rank == 1 ? numbers({64}, 1) : sum_of({64}, {0, 2, 3}));
+  });
+}
+
+// The queues of SIP 1 are installed when its long launch is over; the first message must not come before.
+TEST(AllReduce, BeginsWhenTheQueuesOfAllSipsAreThere) {
+  Torch torch(machine(2));
+  const auto busy = [](tl::Context& tl, tl::Ptr x) {
+    auto tile = tl.load(x, {64}, i32);
+    for (int i = 0; i < 2000; ++i) tile = tile + 1;
+    tl.store(x, tile - 2000);
+  };
+  on_all_ranks(torch, [&](int rank) {
+    Tensor x = torch.from_numpy(numbers({64}, rank), {}, "x");
+    if (rank == 1) torch.launch("busy", busy, x);
+    all_reduce(x);
+    EXPECT_EQ(x.numpy(), sum_of({64}, {0, 1}));
   });
 }
 

@@ -139,6 +139,31 @@ TEST_P(Collectives, NobodyLeavesABarrierBeforeAllHaveCome) {
 INSTANTIATE_TEST_SUITE_P(Ranks, Collectives, ::testing::Bool(),
                          [](const auto& by_pe) { return by_pe.param ? "ArePes" : "AreSips"; });
 
+TEST(Groups, NumberTheirMembersInTheOrderGiven) {
+  Torch torch(machine(2));
+  on_all_ranks(torch, [&](int rank) {
+    Tensor x = torch.from_numpy(numbers({64}, rank));
+    broadcast(x, 0, Group::of({1, 0}));  // its first member is rank 1
+    EXPECT_EQ(x.numpy(), numbers({64}, 1));
+    Tensor y = torch.from_numpy(numbers({64}, rank + 5));
+    rank == 1 ? send(y, 0) : recv(y, 1);
+    EXPECT_EQ(y.numpy(), numbers({64}, 6));
+  });
+}
+
+TEST(SendAndRecv, OfCopiesRenewThoseOfTheReceiverAlone) {
+  Torch torch(machine(2));
+  on_all_ranks(torch, [&](int rank) {
+    Tensor x = torch.from_numpy(numbers({64}, rank), kCopies);
+    rank == 0 ? send(x, 1) : recv(x, 0);
+    EXPECT_EQ(x.numpy(), numbers({64}, 0));
+  });
+  std::vector<int> renewed;
+  for (const auto& trace : torch.traces())
+    if (trace.name == "copy_inside" && trace.phase == runtime::Phase::launch) renewed.push_back(trace.sip);
+  EXPECT_THAT(renewed, ElementsAre(1));
+}
+
 TEST(CollectivesOverCubes, CountCubesAsMembers) {
   Torch torch(machine(2));  // 8 cubes
   on_all_ranks(torch, [&](int rank) {

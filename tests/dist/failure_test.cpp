@@ -43,6 +43,7 @@ TEST(Failures, AMemberThatHadEndedBeforeIsFoundAtOnce) {
     });
   });
   ASSERT_EQ(causes.size(), 1u);
+  EXPECT_THAT(causes.at(0), HasSubstr("a member has ended and will not join"));
   EXPECT_THAT(causes.at(0), HasSubstr("rank 1 has ended"));
   expect_works(torch);
 }
