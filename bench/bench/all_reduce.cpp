@@ -1,10 +1,10 @@
-// ccl-allreduce from its options to its verdict, numbers computed and compared: ranks are PEs, each with eight elements.
-// The unit is a message between PEs. CPU time of all threads.
+// ccl-allreduce from its options to its verdict, numbers computed and compared: ranks are PEs. The unit is a message
+// between PEs. CPU time of all threads.
 //
-// `all_reduce_ring` is the flat ring over 256 PEs, 65,280 messages, set beside SimPy's ring of as many messages over
+// `all_reduce_ring` is the flat ring over 256 PEs, eight elements each, 65,280 messages, set beside SimPy's ring of as many messages over
 // three hops, which models nothing else. How the cost of a message grows with the machine is asked of a collective
 // whose messages grow with the ranks and not with their square: a flat ring over 2,048 PEs has four million. The binary
-// tree of 64 tiles has 2 · (ranks − 1) · 64, between PEs that lie as far apart as the machine is large.
+// tree of 64 tiles has 2 · (ranks − 1) · 64, of a packet each, between PEs that lie as far apart as the machine is large.
 #include <fmt/format.h>
 
 #include <string>
@@ -17,32 +17,48 @@
 namespace kernbench::bench {
 namespace {
 
-Result all_reduce(const char* algorithm, int sips, int ranks, std::int64_t elements, std::int64_t messages) {
+struct Case {
+  const char* algorithm;
+  int sips;
+  int ranks;
+  const char* dtype;
+  std::int64_t elements;
+  std::int64_t slot_bytes;
+  std::int64_t messages;
+};
+
+Result all_reduce(const Case& c) {
   const Registry registry = builtin_registry();
   const Bench& bench = registry.benches.at("ccl-allreduce");
-  const std::vector<std::string> overrides{fmt::format("system.sips.count={}", sips)};
+  const std::vector<std::string> overrides{fmt::format("system.sips.count={}", c.sips)};
   const auto machine = topology::load_machine("default", overrides, registry.components);
-  const std::vector<std::string> words{fmt::format("algorithm={}", algorithm),
-                                       fmt::format("world_size={}", ranks),
-                                       fmt::format("n_elem={}", elements)};
+  const std::vector<std::string> words{
+      fmt::format("algorithm={}", c.algorithm), fmt::format("world_size={}", c.ranks),
+      fmt::format("n_elem={}", c.elements), fmt::format("dtype={}", c.dtype)};
   const Options options = bench.read_options(words);
   std::uint64_t hash = 0;
   const double seconds = seconds_of([&] {
-    const RunResult result = run(bench, options, machine, {.verify = true});
-    KB_ASSERT(result.ok(), "{} over {} PEs gives wrong numbers", algorithm, ranks);
+    const RunResult result =
+        run(bench, options, machine,
+            {.ccl_overrides = {fmt::format("defaults.slot_size={}", c.slot_bytes)}, .verify = true});
+    KB_ASSERT(result.ok(), "{} over {} PEs gives wrong numbers", c.algorithm, c.ranks);
     hash = result.hash;
   });
-  return {messages, hash, seconds};
+  return {c.messages, hash, seconds};
 }
 
 }  // namespace
 
-Result all_reduce_ring() { return all_reduce("ring_allreduce_tcm", 2, 256, 8, std::int64_t{256} * 255); }
+Result all_reduce_ring() {
+  return all_reduce({"ring_allreduce_tcm", 2, 256, "f16", 8, 4096, std::int64_t{256} * 255});
+}
 
 Result all_reduce_tree(int sips) {
-  constexpr std::int64_t kTiles = 64, kElements = 4096 / 4;  // of a slot, f32: sums of many ranks need it
+  constexpr std::int64_t kTiles = 16,
+                         kElements = 16;  // of f32, as sums of 2,048 ranks need it: slots of 64 bytes
   const int ranks = 128 * sips;
-  return all_reduce("tree_allreduce", sips, ranks, kTiles * kElements, 2 * (ranks - 1) * kTiles);
+  return all_reduce(
+      {"tree_allreduce", sips, ranks, "f32", kTiles * kElements, kElements * 4, 2 * (ranks - 1) * kTiles});
 }
 
 }  // namespace kernbench::bench
