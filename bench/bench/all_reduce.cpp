@@ -54,8 +54,8 @@ Result all_reduce_ring() {
 }
 
 Result all_reduce_tree(int sips) {
-  constexpr std::int64_t kTiles = 16,
-                         kElements = 16;  // of f32, as sums of 2,048 ranks need it: slots of 64 bytes
+  constexpr std::int64_t kTiles = 64;
+  constexpr std::int64_t kElements = 16;  // of a tile; f32, as sums of 2,048 ranks need it: slots of 64 bytes
   const int ranks = 128 * sips;
   return all_reduce(
       {"tree_allreduce", sips, ranks, "f32", kTiles * kElements, kElements * 4, 2 * (ranks - 1) * kTiles});
