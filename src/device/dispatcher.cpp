@@ -113,8 +113,8 @@ bool Dispatcher::enter(Train& train, const Hop& hop, Time hold) {
   const Time length = length_on(hop, train.run, hold);
   const bool waited = train.run.waited() || hold > Time();
   if (waited && length == Time::never()) return false;
-  Passage& passage = train.passages.emplace_back(
-      Passage{&train, &hop, nullptr, hop.before + train.held, hold, length, Time()});
+  train.passages.push_back({&train, &hop, nullptr, hop.before + train.held, hold, length, Time()});
+  Passage& passage = train.passages.back();
   passage.through = passage.end(train.last());
   link(passage);
   train.held += hold;
@@ -217,7 +217,7 @@ void Dispatcher::displace(Passage& passage, std::int64_t from) {
   const Hop& hop = *passage.hop;
   if (hop.before == Time()) return message.route->source->yield();
   Train& rest = take(message, {from, train.run.end, train.run.timing, train.came_length}, *train.begin);
-  for (const Passage* p = train.passages.data(); p->hop != &hop; ++p) enter(rest, *p->hop, p->hold);
+  for (const Passage* p = train.passages.begin(); p->hop != &hop; ++p) enter(rest, *p->hop, p->hold);
   rest.feeds = true;
   const bool was_worth_it = from - train.run.first > 8 * train.patience;
   rest.patience = was_worth_it ? kFirstPatience : std::min(2 * train.patience, kMostPatience);

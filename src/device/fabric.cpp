@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "device/prefetch.hpp"
 #include "kernbench/error.hpp"
 
 namespace kernbench::device {
@@ -293,7 +294,13 @@ void Message::measure_tail() {
   }
 }
 
+/// The next one of the lane will need its source at once.
 void Message::leave() {
+  if (lane_) {
+    prefetch(next_in_lane_);
+    prefetch(route->source, Source::kOfLoneMessage);
+    prefetch(route->hops.data(), std::min<std::size_t>(route->hops.size(), 4) * sizeof(Hop));
+  }
   Lane* lane = std::exchange(lane_, nullptr);
   if (followed) on_left();
   if (lane) lane->advance(*fabric_);
@@ -314,6 +321,8 @@ void Lane::advance(Fabric& fabric) {
 }
 
 void Message::deliver() {
+  prefetch(this);
+  if (route->partition == route->last_partition) prefetch(trains_[0]);  // others' trains are not ours to look at
   const Hop& last = route->hops.back();
   if (!last.crosses) last.state->domain->dispatcher().finish(*this);
   on_delivered();

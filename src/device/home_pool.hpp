@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "device/prefetch.hpp"
+
 namespace kernbench::device {
 
 /// `T` has a pointer `next` that is the pool's while the object is in it. Objects are taken in the pool's own
@@ -17,7 +19,9 @@ class HomePool {
  public:
   T& take() {
     if (!free_) refill();
-    return *std::exchange(free_, free_->next);
+    T& object = *std::exchange(free_, free_->next);
+    prefetch(free_);  // for whoever is next
+    return object;
   }
   /// In the pool's own partition.
   void give_back(T& object) { object.next = std::exchange(free_, &object); }

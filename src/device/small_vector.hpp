@@ -35,6 +35,10 @@ class SmallVector {
   const T& back() const { return data_[size_ - 1]; }
 
   void clear() { size_ = 0; }
+  /// Up to so many elements stay where they are.
+  void reserve(std::size_t size) {
+    while (capacity_ < size) grow();
+  }
   /// To fewer elements.
   void shrink(std::size_t size) { size_ = static_cast<std::uint32_t>(size); }
   void push_back(const T& value) { insert(size_, value); }

@@ -37,6 +37,8 @@ class alignas(64) Source {
   void take_turn(const PortUse& use);
   /// The head of somebody else's packet reaches the link: whatever was to start now, or later, waits for it.
   void yield();
+  /// So many bytes of a source are used for a message that is alone.
+  static constexpr std::size_t kOfLoneMessage = 320;
   std::uint64_t next_key() { return std::uint64_t{number_} << 32 | ++sequence_; }
 
  private:
