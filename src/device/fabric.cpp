@@ -132,7 +132,8 @@ void Fabric::release(Packet& packet, int partition) {
   packet.home == partition ? home.give_back(packet) : home.hand_back(packet);
 }
 
-/// The next packet of a message takes the first link, which is free.
+/// The next packet of a message takes the first link, which is free. At this instant it can be taken back: it has not
+/// left, even if it takes no time.
 Packet& Fabric::start_packet(Message& message, Time now) {
   Route& route = *message.route;
   const Hop& first = route.first();
@@ -145,7 +146,7 @@ Packet& Fabric::start_packet(Message& message, Time now) {
   l.instant = now;
   l.last = &packet;
   serve(packet, first, now);
-  if (packet.is_last()) l.domain->partition_.schedule_at(message.left_, l.free_at);
+  if (packet.is_last()) l.domain->partition_.schedule_at(message.left_, std::max(l.free_at, now + kGrace));
   return packet;
 }
 
@@ -203,13 +204,13 @@ Time Fabric::serve_among(Packet& packet, const Hop& hop) {
   return wait;
 }
 
-/// Takes back the heads of this instant that have larger keys: first to last. A packet that starts here waits
-/// for whoever arrives.
+/// Takes back the heads of this instant that have larger keys: first to last. Packets of one message keep their
+/// order. A packet that starts here waits for whoever arrives.
 Packet* Fabric::take_back_behind(LinkState& l, std::uint64_t key) {
   Packet* behind = nullptr;
   while (Packet* again = l.last) {
     const bool starts = again->is_starting();
-    if (!starts && again->message->key_ < key) break;
+    if (!starts && again->message->key_ <= key) break;
     l.last = again->next;
     if (starts) {
       again->message->route->source->yield();

@@ -43,6 +43,8 @@ class PacketTimes {
   Time full() const { return uniform_ ? full_ : Time::never(); }
   /// No packet takes longer: ⌈a + b⌉ ≤ ⌈a⌉ + ⌈b⌉.
   Time most() const { return full_; }
+  /// Whether there are packets that take none: several of them leave at one instant.
+  bool may_take_no_time() const { return !uniform_ && full_ == Time::from_ps(1); }
   /// From the first byte of the message to the first byte of packet `p`.
   Time until(std::int64_t p) const { return uniform_ ? full_ * p : bandwidth_.time_for(packet_ * p); }
   /// Packet `p` of a message of `bytes` alone.

@@ -43,7 +43,7 @@ void Source::take_turn(const PortUse& use) {
 
 void Source::yield() {
   settle();
-  if (latest_.at == partition_.now() && can_take_back()) take_back();
+  while (latest_.at == partition_.now() && can_take_back()) take_back();
   if (!idle()) reschedule();
 }
 
@@ -101,6 +101,7 @@ void Source::start(const Turn& turn) {
   const Time now = partition_.now();
   Message& message = *turn.message;
   Ring& ring = rings_[turn.channel];
+  remember_latest();
   latest_.at = now;
   latest_.newcomer = message.opened_ == now;
   latest_.others_turn = others_turn_;
@@ -122,6 +123,7 @@ void Source::start(const Turn& turn) {
 
 void Source::start_other() {
   const Time now = partition_.now();
+  remember_latest();
   latest_.at = now;
   latest_.newcomer = others_.front().asked == now;
   latest_.others_turn = others_turn_;
@@ -137,6 +139,14 @@ void Source::start_other() {
   partition_.schedule(*use.done, use.duration);
 }
 
+/// Before another one is started.
+void Source::remember_latest() {
+  if (latest_.at != partition_.now())
+    earlier_.clear();
+  else
+    earlier_.push_back(latest_);
+}
+
 /// What has left for another partition is gone.
 bool Source::can_take_back() const {
   return !latest_.packet || !latest_.packet->hop->crosses || latest_.packet->crossing;
@@ -145,30 +155,32 @@ bool Source::can_take_back() const {
 /// Somebody comes at the instant at which another one who also just came was served. Which of the two was first
 /// must not matter: choose again among both.
 void Source::take_back_newcomer() {
-  if (latest_.at == partition_.now() && latest_.newcomer && can_take_back()) take_back();
+  while (latest_.at == partition_.now() && latest_.newcomer && can_take_back()) take_back();
 }
 
 void Source::take_back() {
+  const Latest latest = latest_;
   latest_.at = Time::from_ps(-1);
-  others_turn_ = latest_.others_turn;
-  turn_ = latest_.turn;
-  if (!latest_.packet) {
-    partition_.cancel(*latest_.other.use.done);
-    first_link_.free_at = latest_.link_was_free_at;
-    others_.insert(others_.begin(), latest_.other);
+  if (!earlier_.empty()) latest_ = earlier_.back(), earlier_.pop_back();
+  others_turn_ = latest.others_turn;
+  turn_ = latest.turn;
+  if (!latest.packet) {
+    partition_.cancel(*latest.other.use.done);
+    first_link_.free_at = latest.link_was_free_at;
+    others_.insert(others_.begin(), latest.other);
     return;
   }
-  Message& message = *latest_.packet->message;
+  Message& message = *latest.packet->message;
   Ring& ring = ring_of(message);
   if (message.next_packet_ == message.packets_) {  // it was closed
     partition_.cancel(message.left_);
-    ring.messages.insert(latest_.index, &message);
+    ring.messages.insert(latest.index, &message);
     ++open_count_;
     sole_ = find_sole();
   }
-  fabric_.take_back_start(*latest_.packet);
-  message.route->next_offer = latest_.offer;
-  ring.next = latest_.next;
+  fabric_.take_back_start(*latest.packet);
+  message.route->next_offer = latest.offer;
+  ring.next = latest.next;
 }
 
 /// A ring that was empty begins anew, and so does a source that was idle, whoever was served last.

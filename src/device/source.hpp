@@ -87,6 +87,7 @@ class alignas(64) Source {
   Turn find_turn(bool older_only) const;
   void start(const Turn& turn);
   void start_other();
+  void remember_latest();
   bool can_take_back() const;
   void take_back_newcomer();
   void take_back();
@@ -122,7 +123,7 @@ class alignas(64) Source {
   sim::MemberEvent<&Source::serve> serve_;
   std::array<Ring, kChannels> rings_;
   /// What was started last, and what was so before.
-  struct {
+  struct Latest {
     Time at = Time::from_ps(-1);
     bool newcomer = false;  // it came at that instant
     bool others_turn = false;
@@ -133,7 +134,9 @@ class alignas(64) Source {
     Time offer;                // of its route
     Other other;
     Time link_was_free_at;
-  } latest_;
+  };
+  Latest latest_;
+  std::vector<Latest> earlier_;  // of the same instant: a packet may take no time on a very fast link
   std::uint64_t mark_ = 0;
 };
 

@@ -37,11 +37,13 @@ bool Source::plan() {
 /// The only message: as fast as its route carries it, or as it becomes ready.
 bool Source::plan_alone(Message& message) {
   Route& route = *message.route;
+  if (route.pace.may_take_no_time()) return false;
   const Time first_start = std::max({partition_.now(), link_busy_until(), offer(message)});
   const Run run{message.next_packet_, message.packets_, time_alone(message, first_start)};
   if (!dispatcher_.dispatch(message, route.first(), run)) return false;
   const std::int64_t last = run.end - 1;
-  partition_.schedule_at(message.left_, run.timing.start(last) + message.occupancy(route.first(), last));
+  const Time leaving = std::max(message.occupancy(route.first(), last), kTick);
+  partition_.schedule_at(message.left_, run.timing.start(last) + leaving);
   if (serve_.scheduled()) partition_.cancel(serve_);
   plan_.slots.push_back({&message, &route, message.bytes, run.first, true});
   plan_.channel = static_cast<std::size_t>(message.channel);

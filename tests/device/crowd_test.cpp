@@ -107,11 +107,14 @@ class Crowd {
   int pick(int low, int high) { return std::uniform_int_distribution(low, high)(random_); }
   int pick(std::initializer_list<int> all) { return all.begin()[pick(0, static_cast<int>(all.size()) - 1)]; }
 
+  /// Some have links so fast that a packet takes no time that could be counted.
   std::vector<std::string> machine() {
     const bool odd = pick(0, 2) == 0;
+    const int fast = pick(0, 7) ? 0 : pick({16'000, 20'001, 100'000, 1'000'000});
     const auto gbs = [&] {
-      return odd ? fmt::format("{}.{}", pick({1, 20, 127, 400, 4000}), pick(0, 9))
-                 : fmt::format("{}", pick({32, 64, 128, 256, 512, 1024}));
+      return fast  ? fmt::format("{}", fast)
+             : odd ? fmt::format("{}.{}", pick({1, 20, 127, 400, 4000}), pick(0, 9))
+                   : fmt::format("{}", pick({32, 64, 128, 256, 512, 1024}));
     };
     std::vector<std::string> all = {fmt::format("system.sips.count={}", pick(1, 4)),
                                     fmt::format("sip.cube_mesh.w={}", pick(1, 3)),
@@ -119,13 +122,14 @@ class Crowd {
     for (const char* key :
          {"cube.routers.bw_gbs", "cube.ucie.bw_gbs", "cube.hbm.hbm_to_router_bw_gbs", "pe.pe_dma.bw_gbs",
           "system.pcie.bw_gbs", "sip.io.io_noc.bw_gbs", "pe.pe_tcm.read_bw_gbs", "pe.pe_tcm.write_bw_gbs"})
-      if (pick(0, 2) == 0) all.push_back(fmt::format("{}={}", key, gbs()));
+      if (fast || pick(0, 2) == 0) all.push_back(fmt::format("{}={}", key, gbs()));
     if (pick(0, 2) == 0)
       all.push_back(fmt::format("fabric.packet_bytes={}",
                                 odd ? pick({16, 48, 100, 257, 1000}) : pick({64, 1024, 4096})));
     if (pick(0, 3) == 0) all.push_back(fmt::format("cube.ucie.connections={}", pick({1, 2})));
     if (pick(0, 3) == 0) all.push_back(fmt::format("cube.routers.overhead_ns={}", pick(0, 1) ? "0.3" : "1"));
     if (pick(0, 3) == 0) all.push_back(fmt::format("system.ns_per_mm={}", pick(0, 1) ? "0.08" : "0.000001"));
+    if (pick(0, 7) == 0) all.push_back("system.switch.overhead_ns=0.001");
     return all;
   }
 
@@ -133,6 +137,8 @@ class Crowd {
     return {pick(0, world_.graph.sips() - 1), pick(0, world_.graph.cubes() - 1), pick(0, 7)};
   }
   NodeId any_end() {
+    if (pick(0, 11) == 0)
+      return {static_cast<std::uint32_t>(pick(0, static_cast<int>(world_.graph.node_count()) - 1))};
     const PeCoord pe = any_pe();
     switch (pick(0, 8)) {
       case 0:

@@ -10,12 +10,13 @@
 #include <random>
 #include <tuple>
 
-#include "device/fabric_world.hpp"
+#include "device/traffic.hpp"
 
 namespace kernbench::device {
 namespace {
 
 using testing::Probe;
+using testing::Tracked;
 using testing::World;
 using topology::NodeKind;
 
@@ -233,6 +234,35 @@ TEST(Fabric, MessagesThatComeAtOneInstantTakeTurnsOnALinkToAnotherPartition) {
     EXPECT_EQ(std::max(a.left, b.left), 5_ns);
     EXPECT_EQ(std::min(a.left, b.left), 3_ns);
     EXPECT_EQ(b.delivered - b.left, 5'001_ps);  // the wire and the switch
+  }
+}
+
+/// Links of 1,000,000 GB/s carry 1000 B in a picosecond.
+std::vector<std::string> very_fast() {
+  std::vector<std::string> all;
+  for (const char* key : {"cube.routers.bw_gbs", "cube.hbm.hbm_to_router_bw_gbs", "pe.pe_dma.bw_gbs",
+                          "pe.pe_tcm.read_bw_gbs", "pe.pe_tcm.write_bw_gbs"})
+    all.push_back(std::string(key) + "=1000000");
+  return all;
+}
+
+// The packet of bytes a…b takes ⌈b/1000⌉ − ⌈a/1000⌉ ps: three of four take none, and several are at a link at once.
+TEST(Fabric, PacketsThatTakeNoTimeKeepTheirOrder) {
+  for (const FabricOptions options : {FabricOptions{}, kPacketByPacket}) {
+    World world(very_fast(), options);
+    Tracked message(world.fabric, world.simulation);
+    message.route = &world.fabric.route(world.graph.find("sip0.cube0.pe0.pe_tcm"),
+                                        world.graph.find("sip0.cube0.hbm_ctrl.pe7"));
+    message.bytes = 3900_B;
+    message.send_at(1_ns);
+    world.simulation.run();
+    // TCM 1 ps, port 1, r0c0 → r5c5 270, controller 1. The last packet starts after ⌈3840/1000⌉ = 4 ps and takes none;
+    // it has left when it cannot be taken back any more.
+    std::vector<std::int64_t> expected = {1000 + 4 + 1, 1273 + 4};
+    for (const int end :
+         {256, 512, 768, 1024, 1280, 1536, 1792, 2048, 2304, 2560, 2816, 3072, 3328, 3584, 3840, 3900})
+      expected.push_back(1273 + (end + 999) / 1000);
+    EXPECT_EQ(message.times(), expected);
   }
 }
 
