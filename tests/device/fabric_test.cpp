@@ -266,6 +266,47 @@ TEST(Fabric, PacketsThatTakeNoTimeKeepTheirOrder) {
   }
 }
 
+/// Is sent late at its instant, after so many other events of it.
+class SentLate final : public Message, public sim::Event {
+ public:
+  SentLate(World& world, int events) : Event(&fire), world_(world), events_(events) {}
+  void send_at(Time at) { partition().schedule_at(*this, at); }
+  Time left = Time::never();
+
+ private:
+  static void fire(sim::Event& e) {
+    auto& self = static_cast<SentLate&>(e);
+    if (self.events_-- > 0) return self.partition().schedule(e, 0_ps);
+    self.world_.fabric.send(self);
+  }
+  sim::Partition& partition() { return world_.simulation.partition(route->partition); }
+  void on_left() override { left = partition().now(); }
+  void on_delivered() override {}
+  World& world_;
+  int events_;
+};
+
+// A source that was idle serves the classes compute, queue, credit in this order. A packet of 256 B has the port for 0.5
+// ns. Whoever comes first at 1 ns, and even if it has been served: the order is the same.
+TEST(Fabric, TheOrderOfEventsAtOneInstantDoesNotMatter) {
+  for (const FabricOptions options : {FabricOptions{}, kPacketByPacket}) {
+    for (const auto& [first_late, second_late] : {std::pair{0, 0}, {0, 20}, {20, 0}}) {
+      World world({}, options);
+      SentLate credit(world, first_late), compute(world, second_late);
+      credit.channel = Channel::credit;
+      for (SentLate* message : {&credit, &compute}) {
+        message->route = &world.fabric.route(world.graph.find("sip0.cube0.pe0.pe_tcm"),
+                                             world.graph.find("sip0.cube0.pe1.pe_tcm"));
+        message->bytes = 256_B;
+        message->send_at(1_ns);
+      }
+      world.simulation.run();
+      EXPECT_EQ(compute.left, 1'500_ps) << first_late << " and " << second_late << " events late";
+      EXPECT_EQ(credit.left, 2_ns);
+    }
+  }
+}
+
 TEST(Fabric, FlowsAtEqualRatesShareALink) {
   // PEs 0 and 1 both write to the slice of PE 2: they meet at r0c1 and share the rest of the way.
   World world;

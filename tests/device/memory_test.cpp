@@ -192,20 +192,22 @@ TEST(Hbm, WithRowsEveryRowOfATransferIsChargedUnlessTold) {
   EXPECT_EQ(served({"pe.pe_dma.strided=gather"}), 256_B);
 }
 
+// Two rows of 128 B from offset 384 are one burst, number 1. Somebody's byte of burst 1 then waits for it; a byte of
+// burst 0 does not. 256 B at 256 GB/s 1 ns, 1 B 4 ps; 2 ps each way.
 TEST(Hbm, ALinearTransferBeginsWithTheBurstOfItsFirstByte) {
-  // Two rows of 128 B from offset 128 are one burst, number 0. A byte of burst 0 then waits for it: 16 ns. A
-  // byte of burst 1 does not. 256 B at 256 GB/s 1 ns, 1 B 4 ps.
-  const auto then = [](std::int64_t offset) {
+  const auto then = [](Direction direction, std::int64_t offset) {
     Machine m;
-    m.issue({0, 0, 0}, Direction::read, m.device.hbm({0, 0, 0}),
-            {.offset = 128, .row_bytes = 128, .rows = 2, .stride = 4096});
-    const Transfer& t = m.read({0, 0, 0}, m.device.hbm({0, 0, 0}), offset, 1);
+    HbmSlice& slice = m.device.hbm({0, 0, 0});
+    m.issue({0, 0, 0}, direction, slice, {.offset = 384, .row_bytes = 128, .rows = 2, .stride = 4096});
+    const Transfer& t = m.issue({0, 0, 0}, direction, slice, {.offset = offset, .row_bytes = 1});
     m.run();
-    EXPECT_EQ(m.device.hbm({0, 0, 0}).bytes_served(), 512_B);
+    EXPECT_EQ(slice.bytes_served(), 512_B);
     return t.retired;
   };
-  EXPECT_EQ(then(0), 4_ps + 16_ns + 4_ps);
-  EXPECT_EQ(then(256), 4_ps + 8_ns + 1_ns + 4_ps);  // behind the first one's data
+  EXPECT_EQ(then(Direction::read, 256), 4_ps + 16_ns + 4_ps);
+  EXPECT_EQ(then(Direction::read, 0), 4_ps + 8_ns + 1_ns + 4_ps);  // behind the first one's data
+  EXPECT_EQ(then(Direction::write, 256), 4_ps + 1_ns + 16_ns);     // the first one is there after 1 ns
+  EXPECT_EQ(then(Direction::write, 0), 4_ps + 1_ns + 4_ps + 8_ns);
 }
 
 TEST(Hbm, APacketLeavesWhenAllItsBurstsAreThrough) {
