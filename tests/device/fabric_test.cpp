@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <random>
@@ -266,43 +267,66 @@ TEST(Fabric, PacketsThatTakeNoTimeKeepTheirOrder) {
   }
 }
 
-/// Is sent late at its instant, after so many other events of it.
-class SentLate final : public Message, public sim::Event {
+/// Happens late at its instant, after so many other events of it.
+class Late final : public sim::Event {
  public:
-  SentLate(World& world, int events) : Event(&fire), world_(world), events_(events) {}
-  void send_at(Time at) { partition().schedule_at(*this, at); }
-  Time left = Time::never();
+  Late(sim::Partition& partition, Time at, int events, std::function<void()> what)
+      : Event(&fire), partition_(partition), events_(events), what_(std::move(what)) {
+    partition.schedule_at(*this, at);
+  }
 
  private:
   static void fire(sim::Event& e) {
-    auto& self = static_cast<SentLate&>(e);
-    if (self.events_-- > 0) return self.partition().schedule(e, 0_ps);
-    self.world_.fabric.send(self);
+    auto& self = static_cast<Late&>(e);
+    self.events_-- > 0 ? self.partition_.schedule(e, 0_ps) : self.what_();
   }
-  sim::Partition& partition() { return world_.simulation.partition(route->partition); }
-  void on_left() override { left = partition().now(); }
-  void on_delivered() override {}
-  World& world_;
+  sim::Partition& partition_;
   int events_;
+  std::function<void()> what_;
 };
 
 // A source that was idle serves the classes compute, queue, credit in this order. A packet of 256 B has the port for 0.5
 // ns. Whoever comes first at 1 ns, and even if it has been served: the order is the same.
-TEST(Fabric, TheOrderOfEventsAtOneInstantDoesNotMatter) {
+TEST(Fabric, WhoComesFirstAtOneInstantDoesNotMatter) {
   for (const FabricOptions options : {FabricOptions{}, kPacketByPacket}) {
-    for (const auto& [first_late, second_late] : {std::pair{0, 0}, {0, 20}, {20, 0}}) {
+    for (const auto& [credit_late, compute_late] : {std::pair{0, 0}, {0, 20}, {20, 0}}) {
       World world({}, options);
-      SentLate credit(world, first_late), compute(world, second_late);
+      Probe credit(world.simulation), compute(world.simulation);
       credit.channel = Channel::credit;
-      for (SentLate* message : {&credit, &compute}) {
+      for (Probe* message : {&credit, &compute}) {
         message->route = &world.fabric.route(world.graph.find("sip0.cube0.pe0.pe_tcm"),
                                              world.graph.find("sip0.cube0.pe1.pe_tcm"));
         message->bytes = 256_B;
-        message->send_at(1_ns);
       }
+      sim::Partition& partition = world.simulation.partition(1);
+      const Late first(partition, 1_ns, credit_late, [&] { world.fabric.send(credit); });
+      const Late second(partition, 1_ns, compute_late, [&] { world.fabric.send(compute); });
       world.simulation.run();
-      EXPECT_EQ(compute.left, 1'500_ps) << first_late << " and " << second_late << " events late";
+      EXPECT_EQ(compute.left, 1'500_ps) << credit_late << " and " << compute_late << " events late";
       EXPECT_EQ(credit.left, 2_ns);
+    }
+  }
+}
+
+// From PE 0's slice the head of a packet is at the write port of its TCM after 2 ps (two wires). At that instant an
+// engine stores for 10 ns: it goes first, whenever it comes. The packet follows at 512 GB/s, 0.5 ns, and a wire.
+TEST(Fabric, AStoreGoesBeforeHeadsOfItsInstant) {
+  for (const FabricOptions options : {FabricOptions{}, kPacketByPacket}) {
+    for (const int late : {0, 20}) {
+      World world({}, options);
+      const Probe& packet = world.send("sip0.cube0.hbm_ctrl.pe0", "sip0.cube0.pe0.pe_tcm", 256_B);
+      sim::Partition& partition = world.simulation.partition(1);
+      Port& port = world.fabric.port(world.graph.route(world.graph.find("sip0.cube0.pe0.pe_dma"),
+                                                       world.graph.find("sip0.cube0.pe0.pe_tcm"))[0]);
+      Time ended;
+      Late done(partition, 1_us, 0, [&] { ended = partition.now(); });
+      const Late store(partition, 2_ps, late, [&] {
+        partition.cancel(done);
+        port.occupy({10_ns, &done, 0});
+      });
+      world.simulation.run();
+      EXPECT_EQ(ended, 10'002_ps) << late << " events late";
+      EXPECT_EQ(packet.delivered, 10'503_ps);
     }
   }
 }
