@@ -141,6 +141,17 @@ TEST_P(Deadlocks, OneAfterTheOtherAllAreReported) {
   }
 }
 
+TEST_P(Deadlocks, CanBeCaughtAndTheSameQueuesUsedAgain) {
+  fault = Fault::circle;
+  on_all_ranks(torch, [&](int rank) {
+    Tensor x = torch.from_numpy(numbers({64}, rank));
+    EXPECT_THROW(all_reduce(x), IpcqDeadlock);
+    fault = Fault::none;
+    all_reduce(x);
+    EXPECT_EQ(x.numpy(), numbers({64}, (rank + 2) % 3));
+  });
+}
+
 TEST_P(Deadlocks, AMissingRankIsReported) {
   const auto causes = failures([&] {
     on_all_ranks(torch, [&](int rank) {

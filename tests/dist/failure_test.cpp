@@ -32,6 +32,18 @@ TEST(Failures, AMemberThatEndsWithoutJoiningIsNamedWithWhatTheOthersCalled) {
   expect_works(torch);
 }
 
+// The others wait already: the end of the last one is the failure, not the stall of all that would follow.
+TEST(Failures, TheEndOfARankThatOthersWaitForIsItsFailure) {
+  Torch torch(machine(3));
+  const auto causes = failures([&] {
+    on_all_ranks(torch, [&](int rank) {
+      if (rank != 2) all_reduce(small_tensor(torch));
+    });
+  });
+  ASSERT_EQ(causes.size(), 1u);
+  EXPECT_THAT(causes.at(2), HasSubstr("rank 2 has ended"));
+}
+
 TEST(Failures, AMemberThatHadEndedBeforeIsFoundAtOnce) {
   Torch torch(machine(2));
   const auto causes = failures([&] {
@@ -94,6 +106,11 @@ TEST(Failures, OutsideOfSpawnNobodyElseJoins) {
   Torch torch(machine(2));
   init_process_group(torch);
   EXPECT_THAT(complaint([&] { all_reduce(small_tensor(torch)); }), HasSubstr("rank 1 does not run"));
+  on_all_ranks(torch,
+               [&](int rank) {  // what was refused was not joined: rank 1 comes first now, with another call
+                 if (rank == 0) small_tensor(torch).numpy();
+                 barrier(torch);
+               });
   expect_works(torch);
 }
 
@@ -185,6 +202,24 @@ TEST(Failures, AFailedRankLeavesNoMessagesBehind) {
   EXPECT_EQ(causes.size(), 1u);
   EXPECT_EQ(causes.at(0), "enough");
   expect_works(torch);
+}
+
+// Rank 0 has sent, which is over when the bytes have left; rank 1 fails before it receives.
+TEST(Failures, AMessageThatAFailedRankDidNotReceiveIsNotReceivedLater) {
+  Torch torch(machine(2));
+  const auto exchange = [&](int value, bool fails) {
+    return failures([&] {
+      on_all_ranks(torch, [&](int rank) {
+        Tensor x = torch.from_numpy(filled({64}, rank == 0 ? value : 0), {}, "x");
+        if (rank == 1 && fails) throw std::runtime_error("enough");
+        rank == 0 ? send(x, 1) : recv(x, 0);
+        EXPECT_EQ(x.numpy(), filled({64}, value));
+      });
+    });
+  };
+  EXPECT_TRUE(exchange(1, false).empty());
+  EXPECT_EQ(exchange(2, true).size(), 1u);
+  EXPECT_TRUE(exchange(3, false).empty());
 }
 
 TEST(Failures, AFaultThatShowsOnlyWhenARankHasFailedIsNoCause) {
