@@ -173,6 +173,7 @@ TEST(Validators, SayWhatIsWrong) {
   EXPECT_EQ(alike({{{0, 1, 2}, 4}, {{1, 1, 2}, 4}}), "");
   EXPECT_EQ(alike({{{0, 1, 2}, 4}, {{0, 1, 2}, 4}, {{1, 1, 2}, 8}}), "");  // two tiles make a shard
   EXPECT_THAT(alike({{{0, 1, 2}, 4}}), HasSubstr("sip0.cube1.pe2 holds 4 elements and sip1.cube1.pe2 0"));
+  EXPECT_THAT(alike({{{1, 1, 2}, 4}}), HasSubstr("sip0.cube1.pe2 holds 0 elements and sip1.cube1.pe2 4"));
 }
 
 TEST(Registry, RefusesTheSameNameTwiceAndListsWhatItKnows) {
