@@ -6,7 +6,7 @@ set -euo pipefail
 build=(g++ cmake ninja-build make ccache libfmt-dev libcli11-dev nlohmann-json3-dev libyaml-cpp-dev)
 test=(libgtest-dev libgmock-dev libopenblas-dev python3)
 bench=(libbenchmark-dev libopenblas-dev python3 python3-simpy3)
-lint=(clang-format clang-tidy-16 python3)
+lint=(clang-format clang-tidy-16 git python3)
 
 packages=("${build[@]}")
 case "${1:-build}" in
