@@ -8,19 +8,24 @@ help:
 	@echo "make bench   set up, build, run the benchmarks beside their SimPy peers"
 	@echo "make lint    check format, layers and clang-tidy        make format   apply clang-format"
 
+# A terminal shows one line that counts; a log only what fails.
+quietly = $$(test -t 2 || echo -- --quiet)
+
 build:
 	@scripts/setup.sh build
 	@cmake --preset release -DKERNBENCH_TESTS=OFF > /dev/null
-	@cmake --build --preset release --target kernbench
+	@echo "building build/release/kernbench (minutes if from nothing)"
+	@cmake --build --preset release --target kernbench $(quietly)
 
 run: build
 	@build/release/kernbench run --bench ccl-allreduce --verify-data
 
 test:
 	@scripts/setup.sh test
-	cmake --preset release -DKERNBENCH_TESTS=ON
-	cmake --build --preset release
-	ctest --preset release -j2
+	@cmake --preset release -DKERNBENCH_TESTS=ON > /dev/null
+	@echo "building the program and its tests (minutes if from nothing)"
+	@cmake --build --preset release $(quietly)
+	@ctest --preset release -j2
 
 test-slow:
 	@scripts/setup.sh test
@@ -31,7 +36,8 @@ test-slow:
 bench:
 	@scripts/setup.sh bench
 	@cmake --preset bench > /dev/null
-	@cmake --build --preset bench
+	@echo "building the benchmarks (minutes if from nothing)"
+	@cmake --build --preset bench $(quietly)
 	@/usr/bin/python3 bench/run.py build/bench
 
 sources = $(shell git ls-files '*.cpp' '*.hpp')
@@ -42,7 +48,7 @@ lint:
 	@scripts/setup.sh lint
 	clang-format --dry-run -Werror $(sources)
 	python3 scripts/check_layers.py
-	@cmake --preset release -B build/lint -DKERNBENCH_TESTS=ON -DKERNBENCH_BENCH=ON -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON > /dev/null
+	@cmake --preset release -B build/lint -DKERNBENCH_TESTS=ON -DKERNBENCH_BENCH=ON -DCMAKE_UNITY_BUILD=OFF -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON > /dev/null
 	@cmake --build build/lint --target guides > /dev/null
 	python3 scripts/lint.py build/lint
 

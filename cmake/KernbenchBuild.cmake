@@ -12,7 +12,8 @@ endif()
 
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+  # Without this it passes by what is compiled with precompiled headers.
+  set(CMAKE_CXX_COMPILER_LAUNCHER /usr/bin/env CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE_PROGRAM})
 endif()
 
 # Flags of our own targets. -ffp-contract=off: results must not depend on whether the compiler fuses a*b+c.
@@ -21,6 +22,7 @@ add_library(kernbench_flags INTERFACE)
 target_compile_options(kernbench_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wno-missing-field-initializers
   -Wno-restrict  # g++ 12 sees overlaps in std::string that are none (GCC bug 105651)
+  -Wno-subobject-linkage  # of classes that a .cpp file defines and a unity build includes
   -Werror
   -ffp-contract=off -fno-tree-slp-vectorize)
 if(KERNBENCH_SANITIZE)

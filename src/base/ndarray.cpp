@@ -9,7 +9,7 @@
 namespace kernbench {
 namespace {
 
-[[noreturn]] void reject(const char* id, std::string what, std::string hint) {
+[[noreturn]] void reject_array(const char* id, std::string what, std::string hint) {
   throw InputError({.id = id, .where = "", .what = std::move(what), .hint = std::move(hint)});
 }
 
@@ -18,36 +18,38 @@ namespace {
 NdArray::NdArray(DType dtype, const Shape& shape) : dtype_(dtype), shape_(shape) {
   std::int64_t size = 0;
   if (__builtin_mul_overflow(shape.elements(), std::int64_t{itemsize(dtype)}, &size))
-    reject("shape.size", fmt::format("{} {} has too many bytes", to_string(dtype), to_string(shape)),
-           "their number must fit in 63 bits");
+    reject_array("shape.size", fmt::format("{} {} has too many bytes", to_string(dtype), to_string(shape)),
+                 "their number must fit in 63 bits");
   bytes_.resize(static_cast<std::size_t>(size));
 }
 
 void NdArray::fill_from(std::span<const std::byte> values) {
   if (values.size() != bytes_.size())
-    reject("ndarray.count",
-           fmt::format("{} values for shape {}", values.size() / static_cast<std::size_t>(itemsize(dtype_)),
-                       to_string(shape_)),
-           fmt::format("{} are needed", elements()));
+    reject_array("ndarray.count",
+                 fmt::format("{} values for shape {}",
+                             values.size() / static_cast<std::size_t>(itemsize(dtype_)), to_string(shape_)),
+                 fmt::format("{} are needed", elements()));
   std::ranges::copy(values, bytes_.begin());
 }
 
 void NdArray::check_dtype(DType wanted) const {
   if (wanted != dtype_)
-    reject("ndarray.dtype", fmt::format("an array of {} viewed as {}", to_string(dtype_), to_string(wanted)),
-           "views do not convert; cast the array first");
+    reject_array("ndarray.dtype",
+                 fmt::format("an array of {} viewed as {}", to_string(dtype_), to_string(wanted)),
+                 "views do not convert; cast the array first");
 }
 
 std::size_t NdArray::offset(std::span<const std::int64_t> index) const {
   if (index.size() != static_cast<std::size_t>(shape_.rank()))
-    reject("ndarray.index", fmt::format("{} indices into shape {}", index.size(), to_string(shape_)),
-           "one per axis is needed");
+    reject_array("ndarray.index", fmt::format("{} indices into shape {}", index.size(), to_string(shape_)),
+                 "one per axis is needed");
   std::int64_t offset = 0;
   for (int axis = 0; axis < shape_.rank(); ++axis) {
     const auto i = index[static_cast<std::size_t>(axis)];
     if (i < 0 || i >= shape_[axis])
-      reject("ndarray.index", fmt::format("index {} on axis {} of shape {}", i, axis, to_string(shape_)),
-             fmt::format("indices of that axis are 0 … {}", shape_[axis] - 1));
+      reject_array("ndarray.index",
+                   fmt::format("index {} on axis {} of shape {}", i, axis, to_string(shape_)),
+                   fmt::format("indices of that axis are 0 … {}", shape_[axis] - 1));
     offset = offset * shape_[axis] + i;
   }
   return static_cast<std::size_t>(offset);
@@ -55,8 +57,9 @@ std::size_t NdArray::offset(std::span<const std::int64_t> index) const {
 
 NdArray NdArray::reshaped(const Shape& shape) const {
   if (shape.elements() != elements())
-    reject("ndarray.reshape", fmt::format("shape {} reshaped to {}", to_string(shape_), to_string(shape)),
-           fmt::format("both must have {} elements", elements()));
+    reject_array("ndarray.reshape",
+                 fmt::format("shape {} reshaped to {}", to_string(shape_), to_string(shape)),
+                 fmt::format("both must have {} elements", elements()));
   NdArray result = *this;
   result.shape_ = shape;
   return result;
