@@ -6,16 +6,10 @@ namespace kernbench::cli {
 namespace {
 
 using device::CatalogueCase;
-using device::Direction;
 using device::ProbeLeg;
 using device::ProbeParts;
 using device::ProbeResult;
 using Json = nlohmann::ordered_json;
-
-const char* op_name(const ProbeResult& result) {
-  if (!result.what.op) return "message";
-  return *result.what.op == Direction::read ? "read" : "write";
-}
 
 const char* leg_name(ProbeLeg leg) {
   return leg == ProbeLeg::request ? "request" : leg == ProbeLeg::data ? "data" : "ack";

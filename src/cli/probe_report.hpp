@@ -8,6 +8,9 @@
 
 namespace kernbench::cli {
 
+/// "read", "write" or, between nodes that are no memories, "message".
+const char* op_name(const device::ProbeResult& result);
+
 /// One probe: time, breakdown, every hop.
 std::string probe_text(const topology::Graph& graph, const device::ProbeResult& result);
 /// The catalogue: a table of times, breakdowns, hops, the saturation table, the invariants.

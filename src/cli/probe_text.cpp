@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "cli/percent.hpp"
 #include "cli/probe_report.hpp"
 #include "topology/figures.hpp"
 
@@ -22,11 +23,6 @@ using topology::NodeKind;
 
 constexpr std::size_t kWidth = 118;  // of a line
 
-const char* op_name(const ProbeResult& result) {
-  if (!result.what.op) return "message";
-  return *result.what.op == Direction::read ? "read" : "write";
-}
-
 const char* leg_name(const ProbeResult& result, ProbeLeg leg) {
   if (leg == ProbeLeg::request) return "request";
   if (leg == ProbeLeg::ack) return "acknowledgement";
@@ -41,8 +37,6 @@ std::string verdict(const ProbeResult& result) {
   if (!result.agrees()) return fmt::format("{} MISMATCH", ns(result.formula.parts.total()));
   return (result.formula.exact ? "= " : "≥ ") + ns(result.formula.parts.total());
 }
-
-std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
 
 /// Lines of words no longer than the width, the later ones indented.
 std::string wrapped(const std::string& head, const std::vector<std::string>& words, std::size_t indent) {
@@ -149,6 +143,11 @@ std::string invariants_text(const Catalogue& catalogue) {
 }
 
 }  // namespace
+
+const char* op_name(const ProbeResult& result) {
+  if (!result.what.op) return "message";
+  return *result.what.op == Direction::read ? "read" : "write";
+}
 
 std::string probe_text(const Graph& graph, const ProbeResult& result) {
   std::string text = fmt::format("{} {} → {}, {}", op_name(result), graph.path(result.what.from),

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "base/text.hpp"
+#include "cli/percent.hpp"
 
 namespace kernbench::cli {
 namespace {
@@ -20,9 +21,7 @@ constexpr std::size_t kMostResources = 5, kMostLines = 8;
 constexpr std::size_t kMostHazards = 5;
 
 /// What of the time was needed at least.
-std::string share_of(Time part, Time whole) {
-  return whole == Time() ? "" : fmt::format("{:.1f} %", 100 * part.ns() / whole.ns());
-}
+std::string share_of(Time part, Time whole) { return whole == Time() ? "" : percent(part.ns() / whole.ns()); }
 
 /// As wide as the longest name that is shown, within limits.
 std::size_t name_width(std::span<const LaunchResult> launches) {
@@ -46,8 +45,6 @@ void put_launches(std::string& out, const RunResult& result) {
     fmt::format_to(to, "and {} more\n", result.launches.size() - rows.size());
   out += '\n';
 }
-
-std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
 
 void put_utilization(std::string& out, const bench::Utilization& u) {
   const std::string where = u.busiest_link.empty() ? "" : fmt::format(" ({})", u.busiest_link);

@@ -11,13 +11,13 @@ namespace kernbench::cli {
 namespace {
 
 /// The innermost command that was recognised, and how it is called: "kernbench topology show".
-struct Reached {
+struct Innermost {
   const CLI::App* app;
   std::string words;
 };
 
-Reached innermost(const CLI::App& root) {
-  Reached reached{&root, root.get_name()};
+Innermost innermost(const CLI::App& root) {
+  Innermost reached{&root, root.get_name()};
   for (auto inner = root.get_subcommands(); !inner.empty(); inner = reached.app->get_subcommands()) {
     reached.app = inner.front();
     reached.words += " " + reached.app->get_name();
@@ -42,8 +42,8 @@ std::vector<std::string> option_names(const CLI::App& app) {
 }
 
 /// The command that was given a word it does not know: options before a command are those of what stands before it.
-Reached owner_of_rest(const CLI::App& root) {
-  Reached reached{&root, root.get_name()};
+Innermost owner_of_rest(const CLI::App& root) {
+  Innermost reached{&root, root.get_name()};
   for (auto inner = root.get_subcommands(); reached.app->remaining().empty() && !inner.empty();
        inner = reached.app->get_subcommands()) {
     reached.app = inner.front();
@@ -57,7 +57,7 @@ bool has_option(const CLI::App& app, const std::string& word) {
   return std::find(names.begin(), names.end(), word.substr(0, word.find('='))) != names.end();
 }
 
-InputError unknown_word(const Reached& reached, const Reached& innermost, const std::string& word) {
+InputError unknown_word(const Innermost& reached, const Innermost& innermost, const std::string& word) {
   const bool is_option = word.starts_with('-');
   if (is_option && has_option(*innermost.app, word))
     return InputError({"cli.usage", "", fmt::format("'{}' has no option {}", reached.words, quote(word)),
@@ -76,9 +76,9 @@ InputError unknown_word(const Reached& reached, const Reached& innermost, const 
 }  // namespace
 
 InputError usage_error(const CLI::App& app, const CLI::ParseError& error) {
-  const Reached reached = innermost(app);
+  const Innermost reached = innermost(app);
   if (!app.remaining(true).empty()) {
-    const Reached owner = owner_of_rest(app);
+    const Innermost owner = owner_of_rest(app);
     return unknown_word(owner, reached, owner.app->remaining().front());
   }
   const std::vector<std::string> commands = command_names(*reached.app);

@@ -17,7 +17,7 @@ void hierarchical_allreduce(tl::Context& tl, const Call& call) {
 namespace {
 
 /// Messages from the PE that is farthest from the leader of its SIP to the leader.
-std::int64_t farthest(const Arrangement& machine) {
+std::int64_t hops_to_leader(const Arrangement& machine) {
   const int width = machine.cube_mesh.x;
   int cubes = 0;
   for (int y = 0; y * width < machine.cubes; ++y)
@@ -48,7 +48,7 @@ Algorithm describe_hierarchical_allreduce() {
       .rounds = {
           "2 · (⌈(PEs of a cube − 1) / 2⌉ + hops from the farthest cube to cube 0) + rounds of the exchange",
           [](const Work& w) {
-            return 2 * farthest(w.members.machine) + exchange_rounds(w.members.machine);
+            return 2 * hops_to_leader(w.members.machine) + exchange_rounds(w.members.machine);
           }}};
 }
 

@@ -16,7 +16,7 @@ void intercube_allreduce(tl::Context& tl, const Call& call) {
 namespace {
 
 /// Cubes from the one that is farthest from the root to the root.
-std::int64_t farthest(const Arrangement& machine) {
+std::int64_t hops_to_root(const Arrangement& machine) {
   const auto mesh = machine.cube_mesh;
   const auto root = MeshCoord::of(machine.root_cube, mesh.x);
   return std::max(root.x, mesh.x - 1 - root.x) + std::max(root.y, mesh.y - 1 - root.y);
@@ -38,7 +38,7 @@ Algorithm described(std::string name, std::string description) {
       .rounds = {
           "2 · hops from the farthest cube to the root + rounds of the exchange, as in intersip_allreduce",
           [](const Work& w) {
-            return 2 * farthest(w.members.machine) + exchange_rounds(w.members.machine);
+            return 2 * hops_to_root(w.members.machine) + exchange_rounds(w.members.machine);
           }}};
 }
 
