@@ -3,9 +3,10 @@
 
 Usage: scripts/lint.py BUILD_DIR [--jobs N] [FILE.cpp ...]
 
-Takes the flags from BUILD_DIR/compile_commands.json, all of its sources inside the repository if no file is named. A source that
-passed leaves a stamp in BUILD_DIR/tidy: a hash of the source, of every header of ours that it includes, directly or not, of its
-flags, of .clang-tidy and of the tool's version. Exit code 1 if a source does not pass.
+Takes the flags from BUILD_DIR/compile_commands.json, all of its sources inside the repository if no file is named. Files that a
+unity build compiles together are looked at together: most of the time goes into the headers of others. A source that passed
+leaves a stamp in BUILD_DIR/tidy: a hash of the source, of every header of ours that it includes, directly or not, of its flags,
+of .clang-tidy and of the tool's version. Exit code 1 if a source does not pass.
 """
 import argparse
 import concurrent.futures
@@ -58,7 +59,9 @@ def sources_of(build_dir, named):
     unknown = [str(path) for path in wanted if path not in commands]
     if unknown:
         sys.exit(f"no flags known for {', '.join(unknown)}")
-    return {path: commands[path] for path in wanted if ROOT in path.parents and build_dir.resolve() not in path.parents}
+    made = build_dir.resolve()
+    return {path: commands[path] for path in wanted
+            if ROOT in path.parents and (made not in path.parents or path.parent.name == "Unity")}
 
 
 def main():

@@ -37,8 +37,8 @@ struct Rates {
   /// Cycles by class for each vector of lanes, log2(lanes) more for a reduction; fractions of a ps cut off.
   Time math(MathOp op, std::int64_t elements, int width) const {
     const std::int64_t lanes = std::max<std::int64_t>(1, vector_bytes / width);
-    double cycles =
-        static_cast<double>((elements + lanes - 1) / lanes) * math_cycles[static_cast<int>(info(op).cost)];
+    const std::int64_t vectors = (elements + lanes - 1) / lanes;
+    double cycles = static_cast<double>(vectors) * math_cycles[static_cast<int>(info(op).cost)];
     if (info(op).kind == MathKind::reduction) cycles += std::floor(std::log2(static_cast<double>(lanes)));
     return Time::from_ps(static_cast<std::int64_t>(cycles * static_cast<double>(cycle.ps())));
   }

@@ -97,10 +97,10 @@ class ConfigLoader {
 
  private:
   const YamlNode& section(const char* name) const {
-    static const YamlNode kNothing;
+    static const YamlNode nothing;
     const YamlNode* found = root_.find(name);
     if (found) require_map(*found, fmt::format("'{}'", name));
-    return found ? *found : kNothing;
+    return found ? *found : nothing;
   }
 
   ParamSet read(const YamlNode& node, const std::vector<Param>& params, const std::string& what) {

@@ -166,10 +166,10 @@ Links neighbours(std::string_view topology, std::span<const PeCoord> ranks) {
   if (topology == "tree_binary") return tree_binary(ranks);
   if (topology == "all_pairs") return all_pairs(ranks);
   if (topology == "none") return {};
-  static const std::vector<std::string> kNames = {"ring_1d",         "ring_1d_unidir", "torus_2d",  "mesh_2d",
-                                                  "mesh_2d_no_wrap", "tree_binary",    "all_pairs", "none"};
+  static const std::vector<std::string> names = {"ring_1d",         "ring_1d_unidir", "torus_2d",  "mesh_2d",
+                                                 "mesh_2d_no_wrap", "tree_binary",    "all_pairs", "none"};
   throw InputError({"ccl.unknown-topology", "", fmt::format("no topology is called {}", quote(topology)),
-                    suggest(topology, kNames, "topologies")});
+                    suggest(topology, names, "topologies")});
 }
 
 MeshCoord nearest_grid(int n) {

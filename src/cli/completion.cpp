@@ -132,7 +132,7 @@ std::vector<std::string> alternatives(const std::string& type_name) {
 
 /// What the value of an option, or of a word that is none, may be. They go by name: equal names mean equal things.
 Candidates values_of(const CLI::Option& option, const Reached& reached, const Registry& registry) {
-  const std::string name = option.get_single_name();
+  const std::string& name = option.get_single_name();
   if (name == "bench") return {registry.benches.names()};
   if (name == "machine" || name == "topology") return {machine_names(), true};
   if (name == "ccl") return {{"default"}, true};

@@ -75,7 +75,7 @@ std::string describe(const std::string& name, const Registry& registry) {
     if (const Impl* impl = kind.find(name)) return describe_impl(kind, *impl);
   if (const SchemaEntry* entry = topology::find_entry(name))
     return entry->kind.empty() ? describe_section(*entry) : describe_kind(*components.find(entry->kind));
-  if (const auto text = describe_collective(name, registry.collectives); !text.empty()) return text;
+  if (auto text = describe_collective(name, registry.collectives); !text.empty()) return text;
   const std::vector<std::string> names = known_names(registry);
   const std::string list = "'kernbench list' shows all names";
   throw InputError(

@@ -44,7 +44,7 @@ bool Dispatcher::dispatch(Message& message, const Hop& from, const Run& run, boo
     trains_.give_back(train);
     return false;
   }
-  Train** at = &message.trains_[static_cast<std::size_t>(from.leg)];
+  Train** at = &message.trains_[from.leg];
   while (*at) at = &(*at)->next;
   *at = &train;
   go_on(train);
@@ -314,7 +314,7 @@ void Dispatcher::remove(Train& train) {
     *at = passage.next;
     if (passage.hold > Time()) --holds_;
   }
-  Train** at = &train.message->trains_[static_cast<std::size_t>(train.begin->leg)];
+  Train** at = &train.message->trains_[train.begin->leg];
   while (*at != &train) at = &(*at)->next;
   *at = train.next;
   ++train.serial;
@@ -343,7 +343,7 @@ void Dispatcher::receive(Notice& notice) {
   Message& message = *notice.message;
   const Hop& from = notice.hop[1];
   if (notice.cut)
-    cut(message.trains_[static_cast<std::size_t>(from.leg)], notice.run.first, notice.run.end);
+    cut(message.trains_[from.leg], notice.run.first, notice.run.end);
   else
     dispatch(message, from, notice.run);
   fabric_.domain(notice.home).dispatcher_.notices_.hand_back(notice);

@@ -34,7 +34,7 @@ std::unique_ptr<Route> RouteBook::make(topology::NodeId from, topology::NodeId t
     hop.partition = static_cast<std::int16_t>(graph_.partition(link.from));
     hop.next_partition = static_cast<std::int16_t>(graph_.partition(link.to));
     hop.crosses = hop.partition != hop.next_partition;
-    hop.leg = static_cast<std::int8_t>(route->last_leg);
+    hop.leg = static_cast<std::uint8_t>(route->last_leg);
     hop.forward = link.wire + graph_.node(link.to).latency();
     hop.before = route->latency;
     route->latency += hop.forward;

@@ -71,7 +71,7 @@ struct alignas(64) Hop {
   topology::LinkId link;
   std::int16_t partition = 0;       // of the node the link leaves
   std::int16_t next_partition = 0;  // of the node it leads to
-  std::int8_t leg = 0;              // which part of the route: parts lie in one partition each
+  std::uint8_t leg = 0;             // which part of the route: parts lie in one partition each
   bool last = false;                // of the route
   bool crosses = false;             // leads to another partition
 };

@@ -17,7 +17,7 @@ class SmallVector {
   static_assert(std::is_trivially_copyable_v<T>);
 
  public:
-  SmallVector() = default;
+  SmallVector() { data_ = near_.data(); }
   SmallVector(const SmallVector&) = delete;
   SmallVector& operator=(const SmallVector&) = delete;
 
@@ -62,7 +62,7 @@ class SmallVector {
     capacity_ *= 2;
   }
 
-  T* data_ = near_.data();
+  T* data_ = nullptr;
   std::uint32_t size_ = 0;
   std::uint32_t capacity_ = N;
   std::array<T, N> near_{};

@@ -43,7 +43,7 @@ namespace {
 
 /// The configured algorithm, which must be an all-reduce: another one is not silently put in its place.
 std::string configured_all_reduce(State& state) {
-  const std::string name = state.config().algorithm();
+  std::string name = state.config().algorithm();
   const ccl::Settings settings = state.config().settings(name);
   if (state.registry().algorithm(settings.algorithm).collective == Collective::all_reduce) return name;
   throw InputError({"dist.algorithm", "", fmt::format("the algorithm {} is no all-reduce", quote(name)),

@@ -191,7 +191,7 @@ std::shared_ptr<runtime::JointLaunch> State::joint_launch(const GroupKey& group,
     auto launch = std::make_shared<runtime::JointLaunch>(engine_.processors(), sip, parts, wiring);
     found = joints_.emplace(key, Joint{std::move(launch), parts}).first;
   }
-  const auto launch = found->second.launch;
+  auto launch = found->second.launch;
   if (--found->second.missing == 0) joints_.erase(found);
   return launch;
 }
