@@ -6,8 +6,8 @@
 namespace kernbench::device {
 
 void Work::fill_phases(OpRecord& record) const {
-  const auto ps = [](Time time) { return static_cast<std::uint32_t>(time.ps()); };
-  record.phase_ps = {ps(unit_wait_), ps(unit_taken_ - started - unit_wait_), ps(computed - unit_taken_)};
+  record.phase = {packed_phase(unit_wait_), packed_phase(unit_taken_ - started - unit_wait_),
+                  packed_phase(computed - unit_taken_)};
 }
 
 void ComputeEngine::push(Work& work) {

@@ -168,12 +168,12 @@ QueueBook::Ring QueueBook::ring(std::uint32_t number) const {
 }
 
 QueueMessage message_of(const OpRecord& record, const Origin& origin) {
-  if (record.kind == OpKind::ipcq_recv) return {record.phase_ps[2], record.phase_ps[1]};
+  if (record.kind == OpKind::ipcq_recv) return {record.phase[2], record.phase[1]};
   KB_ASSERT(record.kind == OpKind::ipcq_send && origin.queues, "a record of {} is no message",
             to_string(record.kind));
   const std::uint32_t direction = origin.program->command(record.command).detail;
   const int end = origin.queues->ends[direction];
-  return {origin.queues->at[static_cast<std::size_t>(end)].send_ring, record.phase_ps[2]};
+  return {origin.queues->at[static_cast<std::size_t>(end)].send_ring, record.phase[2]};
 }
 
 }  // namespace kernbench::device

@@ -6,6 +6,7 @@
 // operands and its source line are those of the recorded program, by reference.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string_view>
@@ -88,6 +89,18 @@ struct OpRef {
   friend bool operator==(OpRef, OpRef) = default;
 };
 
+/// The length of a phase in 32 bits: picoseconds below 2³¹ (2.1 ms), else units of 1,024 ps (up to 2.2 s), rounded down: what is
+/// missing counts for the last phase, so that the phases add up all the same.
+constexpr std::uint32_t packed_phase(Time length) {
+  constexpr std::int64_t kLong = std::int64_t{1} << 31;
+  if (length.ps() < kLong) return static_cast<std::uint32_t>(length.ps());
+  return static_cast<std::uint32_t>(kLong + std::min(length.ps() >> 10, kLong - 1));
+}
+constexpr Time phase_length(std::uint32_t packed) {
+  const bool is_long = (packed >> 31) != 0;
+  return Time::from_ps(is_long ? std::int64_t{packed & 0x7fff'ffffU} << 10 : std::int64_t{packed});
+}
+
 struct OpRecord {
   Time start;                // its engine takes it with operands ready
   Time end;                  // it retires
@@ -102,11 +115,11 @@ struct OpRecord {
   Reason reason = Reason::start;
   /// The record's length, cut in up to four phases; see `phases`. The last one's length is what is left. What
   /// phases leave free belongs to the message of a queue; see `message_of`.
-  std::array<std::uint32_t, 3> phase_ps{};
+  std::array<std::uint32_t, 3> phase{};  // packed
 
   OpRef cause() const { return {cause_partition, cause_serial}; }
   /// When it has retired at its own PE: at its end, a send when its last byte has left.
-  Time retired() const { return kind == OpKind::ipcq_send ? start + Time::from_ps(phase_ps[0]) : end; }
+  Time retired() const { return kind == OpKind::ipcq_send ? start + phase_length(phase[0]) : end; }
 };
 static_assert(sizeof(OpRecord) == 64);
 

@@ -52,8 +52,8 @@ void Pe::DmaOp::on_retired() {
                                                                                : OpKind::load_scalar);
   for (const Piece& piece : pieces) record.amount += static_cast<std::uint64_t>(piece.extent.bytes().count());
   if (!pieces.empty()) {
-    record.phase_ps[0] = static_cast<std::uint32_t>((at_memory - taken).ps());
-    record.phase_ps[1] = static_cast<std::uint32_t>((through_memory - at_memory).ps());
+    record.phase[0] = packed_phase(at_memory - taken);
+    record.phase[1] = packed_phase(through_memory - at_memory);
   }
   pe_.writer_.write(ref, cause, record);
   pe_.retire(*this);

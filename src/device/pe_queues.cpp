@@ -198,8 +198,7 @@ void Pe::ReceiveOp::finish() {
   const Bytes bytes = pe_.program().bytes(command().result);
   OpRecord record = pe_.record_of(*this, OpKind::ipcq_recv);
   record.amount = static_cast<std::uint64_t>(bytes.count());
-  record.phase_ps = {static_cast<std::uint32_t>((moves_from_ - taken).ps()), number_,
-                     port_->plan.receive_ring};
+  record.phase = {packed_phase(moves_from_ - taken), number_, port_->plan.receive_ring};
   pe_.writer_.write(ref, cause, record);
   if (QueueWatcher* watcher = pe_.processors_.queue_watcher()) [[unlikely]]
     watcher->on_receive({record.end, pe_.at_, port_->plan.direction, port_->plan.peer, bytes,

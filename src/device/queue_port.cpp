@@ -43,7 +43,6 @@ class SendSide::Parcel final : public Access {
 
   /// In the partition of the receiver, which writes the record.
   void on_committed() override {
-    const auto ps = [](Time t) { return static_cast<std::uint32_t>(t.ps()); };
     const OpRecord record{
         .start = facts_.taken,
         .end = through_memory(),
@@ -51,7 +50,7 @@ class SendSide::Parcel final : public Access {
         .origin = facts_.origin,
         .command = facts_.command,
         .kind = OpKind::ipcq_send,
-        .phase_ps = {ps(left_ - facts_.taken), ps(at_memory() - left_), number_},
+        .phase = {packed_phase(left_ - facts_.taken), packed_phase(at_memory() - left_), number_},
     };
     side_.ipcq_.processors().writer().write(side_.plan_.peer.sip + 1, facts_.ref, facts_.cause, record);
   }

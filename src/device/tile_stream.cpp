@@ -192,8 +192,8 @@ void TileStream::transfer_retired(Transfer& transfer) {
   OpRecord r = record(in ? OpKind::tile_dma_in : OpKind::tile_dma_out, transfer.started);
   for (const DmaTransfer::Piece& piece : transfer.pieces)
     r.amount += static_cast<std::uint64_t>(piece.extent.bytes().count());
-  r.phase_ps[0] = static_cast<std::uint32_t>((transfer.at_memory - transfer.started).ps());
-  r.phase_ps[1] = static_cast<std::uint32_t>((transfer.through_memory - transfer.at_memory).ps());
+  r.phase[0] = packed_phase(transfer.at_memory - transfer.started);
+  r.phase[1] = packed_phase(transfer.through_memory - transfer.at_memory);
   pe_.writer_.write(transfer.self, transfer.cause, r);
   const Cause retired = Cause::at(transfer.self, pe_.partition_.now(), in ? Reason::operand : Reason::engine);
   idle_transfers_.push_back(&transfer);

@@ -112,19 +112,15 @@ void TransferRequest::leave(const Cause& before) {
   at_work_->submit();
 }
 
-/// Phases are those of the part that was done last. One too long for its field is cut; the rest then counts for the
-/// last phase, which is of the same resource.
+/// Phases are those of the part that was done last.
 void TransferRequest::completed() {
-  const auto phase = [](Time length) {
-    return static_cast<std::uint32_t>(std::min<std::int64_t>(length.ps(), UINT32_MAX));
-  };
   const bool read = direction_ == Direction::read;
   OpRecord record{.start = at_work_->submitted(),
                   .amount = static_cast<std::uint64_t>(moved_),
                   .origin = origin_,
                   .kind = read ? OpKind::host_read : OpKind::host_write};
-  record.phase_ps = {phase(at_work_->at_memory() - at_work_->submitted()),
-                     phase(at_work_->through_memory() - at_work_->at_memory()), 0};
+  record.phase = {device::packed_phase(at_work_->at_memory() - at_work_->submitted()),
+                  device::packed_phase(at_work_->through_memory() - at_work_->at_memory()), 0};
   complete(write_record(processors_, before_, record));
 }
 

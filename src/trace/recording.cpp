@@ -42,7 +42,7 @@ class FaultFinder {
     std::int64_t early = 0;
     const auto resources = device::phase_resources(r.kind);
     for (std::size_t i = 0; i + 1 < 4 && resources[i + 1] != device::Resource::none; ++i)
-      early += r.phase_ps[i];
+      early += device::phase_length(r.phase[i]).ps();
     if (early > (r.end - r.start).ps()) return "has phases longer than itself";
     return {};
   }
@@ -111,7 +111,7 @@ Phases phases_of(const OpRecord& record) {
   Time left = record.end - record.start;
   for (std::size_t i = 0; i < 4 && out.resource[i] != device::Resource::none; ++i) {
     const bool is_last = i == 3 || out.resource[i + 1] == device::Resource::none;
-    out.length[i] = is_last ? left : Time::from_ps(record.phase_ps[i]);
+    out.length[i] = is_last ? left : device::phase_length(record.phase[i]);
     left -= out.length[i];
     ++out.count;
   }

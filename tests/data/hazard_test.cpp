@@ -388,7 +388,7 @@ std::vector<Hazard> forwarding_hazards(Time left_before) {
   auto& overwriting = world.records[world.records.size() - 2];
   auto& forward = world.records.back();
   forward.start = overwriting.start - Time::from_ps(5);
-  forward.phase_ps[0] = static_cast<std::uint32_t>((overwriting.start - left_before - forward.start).ps());
+  forward.phase[0] = static_cast<std::uint32_t>((overwriting.start - left_before - forward.start).ps());
   world.play(sender, 4), world.play(forwarder, 2);
   return hazards_of(world);
 }

@@ -87,10 +87,10 @@ TEST(Composite, TwoByTwoByTwoWithBothOperandsResident) {
   // packet that went before its fetch adds.
   const auto steps = k.of(OpKind::tile_gemm);
   using Phases = std::array<std::uint32_t, 3>;  // the unit busy with the step before, fetch, GEMM
-  EXPECT_EQ(steps[0].phase_ps, (Phases{0, 16'000, 16'000}));
-  EXPECT_EQ(steps[1].phase_ps, (Phases{16'000, 0, 16'000}));
-  EXPECT_EQ(steps[3].phase_ps, (Phases{16'000, 0, 16'000}));
-  EXPECT_EQ(steps[4].phase_ps, (Phases{16'000, 500, 16'000}));
+  EXPECT_EQ(steps[0].phase, (Phases{0, 16'000, 16'000}));
+  EXPECT_EQ(steps[1].phase, (Phases{16'000, 0, 16'000}));
+  EXPECT_EQ(steps[3].phase, (Phases{16'000, 0, 16'000}));
+  EXPECT_EQ(steps[4].phase, (Phases{16'000, 500, 16'000}));
 }
 
 TEST(Composite, EpiloguesRunOnTheVectorUnit) {
@@ -104,14 +104,14 @@ TEST(Composite, EpiloguesRunOnTheVectorUnit) {
   });
   // The accumulator goes on to the vector unit from registers: a step ends when its GEMM does.
   for (const OpRecord& step : k.of(OpKind::tile_gemm))
-    EXPECT_EQ(step.end - step.start, Time::from_ps(step.phase_ps[0] + step.phase_ps[1] + step.phase_ps[2]));
+    EXPECT_EQ(step.end - step.start, Time::from_ps(step.phase[0] + step.phase[1] + step.phase[2]));
   const auto math = k.of(OpKind::tile_math);
   ASSERT_EQ(math.size(), 4u);  // mul for each of 2 steps, exp and add once
   // 1024 elements of f32 are 16 vectors of 64 lanes: mul 16 cycles, exp 128, add 16 and the store of 2048 B 4
   // ns.
   EXPECT_EQ(math[0].end - math[0].start, 16_ns);
   // The exp is handed over together with the second mul and waits for it first.
-  EXPECT_EQ(math[2].phase_ps, (std::array<std::uint32_t, 3>{16'000, 0, 128'000}));
+  EXPECT_EQ(math[2].phase, (std::array<std::uint32_t, 3>{16'000, 0, 128'000}));
   EXPECT_EQ(k.of(OpKind::tile_dma_out).size(), 1u);
   EXPECT_EQ(k.of(OpKind::tile_dma_out)[0].start, math[3].end);
 }

@@ -87,7 +87,7 @@ TEST(Ipcq, ARingInHbmIsReadIntoScratch) {
   EXPECT_EQ(w.spans(kPe1, OpKind::ipcq_recv), (Spans{{commit + 3_ps, received}}));
   EXPECT_EQ(w.spans(kPe1, OpKind::dma_write), (Spans{{received, received + 9'005_ps}}));
   const OpRecord send = w.of(kPe0, OpKind::ipcq_send)[0];
-  EXPECT_EQ(send.phase_ps[0] + send.phase_ps[1], 1033u);  // the rest is the burst
+  EXPECT_EQ(send.phase[0] + send.phase[1], 1033u);  // the rest is the burst
 }
 
 // To the cube's SRAM: port 1, r0c0 1, r3c0 3 · 24, 9 ps and 2 ns: 2.083; 256 B at 128 GB/s 2 ns. Announced after

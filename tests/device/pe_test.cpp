@@ -48,8 +48,8 @@ TEST(Pe, TheStoreIsCausedByItsOperand) {
   EXPECT_EQ(load.cause_serial, k.of(OpKind::program)[0].serial);
   EXPECT_EQ(load.cause_instant, k.program_start());
   // request 2 ps, burst 8 ns; the rest is the data's way
-  EXPECT_EQ(load.phase_ps[0], 2u);
-  EXPECT_EQ(load.phase_ps[1], 8000u);
+  EXPECT_EQ(load.phase[0], 2u);
+  EXPECT_EQ(load.phase[1], 8000u);
   EXPECT_EQ(load.amount, 4096u);
 }
 
@@ -121,7 +121,7 @@ std::pair<std::uint32_t, std::uint32_t> fetch_and_compute(Kernel kernel) {
   Kernels k;
   k.run({0, 0, 0}, kernel);
   const OpRecord math = k.of(OpKind::math).at(0);
-  return {math.phase_ps[1], math.phase_ps[2]};
+  return {math.phase[1], math.phase[2]};
 }
 
 // Vectors of 256 B; lanes are as wide as the widest operand or result; fetches at 512 GB/s.

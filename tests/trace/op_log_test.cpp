@@ -162,5 +162,26 @@ TEST(OpLog, PhasesAddUpToTheRecord) {
   EXPECT_EQ(ops[1].phases[3].length, ps(40));
 }
 
+// Below 2^31 ps = 2.147 ms to the picosecond; above to 1,024 ps, from below.
+TEST(OpRecord, PhasesOfMillisecondsKeepTheirLength) {
+  for (const std::int64_t ps : {std::int64_t{0}, std::int64_t{1}, std::int64_t{2'147'483'647}})
+    EXPECT_EQ(device::phase_length(device::packed_phase(Time::from_ps(ps))).ps(), ps);
+  for (const std::int64_t ps :
+       {std::int64_t{2'147'483'648}, std::int64_t{6'000'000'001}, std::int64_t{1'000'000'000'000}}) {
+    const std::int64_t kept = device::phase_length(device::packed_phase(Time::from_ps(ps))).ps();
+    EXPECT_LE(kept, ps);
+    EXPECT_GT(kept, ps - 1024);
+  }
+}
+
+// A receive that waits for 6 ms and then takes 4 ms more: 6 ms = 5,859,375 · 1,024 ps, so nothing is cut off.
+TEST(OpRecord, ALongWaitIsTheWaitAndNotThatMuchModulo32Bits) {
+  OpRecord record{.start = Time(), .end = Time::from_ps(10'000'000'000), .kind = OpKind::ipcq_recv};
+  record.phase[0] = device::packed_phase(Time::from_ps(6'000'000'000));
+  const Phases phases = phases_of(record);
+  EXPECT_EQ(phases.length[0], Time::from_ps(6'000'000'000));
+  EXPECT_EQ(phases.length[1], Time::from_ps(4'000'000'000));
+}
+
 }  // namespace
 }  // namespace kernbench::trace
