@@ -4,8 +4,8 @@
 
 #include <deque>
 
+#include "counting_new.hpp"
 #include "device/device_world.hpp"
-#include "sim/counting_new.hpp"
 
 namespace kernbench::device {
 namespace {
@@ -51,9 +51,9 @@ TEST(Allocation, FabricHbmAndDmaAllocateNothingOnceTheyRun) {
       sim::Simulation& sim = m.device.simulation();
       sim.run({.until = 50_us});
       const auto events = sim.counters().events;
-      const auto before = sim::allocations();
+      const auto before = kernbench::testing::allocations();
       sim.run({.until = 100_us});
-      const auto allocated = sim::allocations() - before;
+      const auto allocated = kernbench::testing::allocations() - before;
       EXPECT_GT(sim.counters().events - events, 100'000u);
       // The call of `run` itself, and a longer queue here and there.
       EXPECT_LE(allocated, 100) << model << (runs ? ", in one piece" : ", packet by packet");

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <random>
 
+#include "counting_new.hpp"
 #include "device/queue_world.hpp"
-#include "sim/counting_new.hpp"
 
 namespace kernbench::device {
 namespace {
@@ -333,10 +333,10 @@ TEST(Allocation, QueuesAllocateNothingPerMessage) {
     sim::Simulation& sim = w.device.simulation();
     sim.run({.until = sim.now() + 20_us});
     const auto events = sim.counters().events;
-    const auto before = sim::allocations();
+    const auto before = kernbench::testing::allocations();
     sim.run({.until = sim.now() + 3_us});
     EXPECT_GT(sim.counters().events - events, 20'000u);
-    EXPECT_LE(sim::allocations() - before, 100) << to_string(memory);
+    EXPECT_LE(kernbench::testing::allocations() - before, 100) << to_string(memory);
     w.simulate();
   }
 }

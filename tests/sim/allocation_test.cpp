@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "sim/counting_new.hpp"
+#include "counting_new.hpp"
 
 namespace kernbench::sim {
 namespace {
@@ -47,9 +47,9 @@ TEST(Allocation, ProcessesTasksAndBlocksAllocateNothingOnceTheyRun) {
   here.spawn(drain(b));
   sim.run({.until = 1_ns});
   const auto events = sim.counters().events;
-  const auto before = allocations();
+  const auto before = kernbench::testing::allocations();
   sim.run({.until = 100_ns});
-  const auto allocated = allocations() - before;
+  const auto allocated = kernbench::testing::allocations() - before;
   EXPECT_GT(sim.counters().events - events, 50'000U);
   EXPECT_LE(allocated, 4) << "the call of run itself may allocate";
 }
@@ -72,10 +72,11 @@ TEST(Allocation, LettersBetweenPartitionsAllocateNothingOnceTheyRun) {
     Ball ball(sim.partition(0), sim.partition(1));
     sim.partition(1).schedule(ball, 0_ps);
     sim.run({.until = 1_ns, .threads = threads});
-    const auto before = allocations();
+    const auto before = kernbench::testing::allocations();
     sim.run({.until = 100_ns, .threads = threads});
     EXPECT_GT(sim.counters().events, 9'000U);
-    EXPECT_LE(allocations() - before, 40) << "for the run and its threads, with " << threads;
+    EXPECT_LE(kernbench::testing::allocations() - before, 40)
+        << "for the run and its threads, with " << threads;
   }
 }
 

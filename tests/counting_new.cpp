@@ -1,4 +1,4 @@
-#include "trace/counting_new.hpp"
+#include "counting_new.hpp"
 
 #include <atomic>
 #include <cstdlib>
@@ -23,11 +23,18 @@ void* operator new(std::size_t size) { return counted_or_throw(size); }
 void* operator new[](std::size_t size) { return counted_or_throw(size); }
 void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return counted(size); }
 void* operator new[](std::size_t size, const std::nothrow_t&) noexcept { return counted(size); }
+void* operator new(std::size_t size, std::align_val_t alignment) {
+  calls.fetch_add(1, std::memory_order_relaxed);
+  if (void* p = std::aligned_alloc(static_cast<std::size_t>(alignment), size)) return p;
+  throw std::bad_alloc();
+}
 void operator delete(void* p) noexcept { std::free(p); }
 void operator delete[](void* p) noexcept { std::free(p); }
 void operator delete(void* p, std::size_t) noexcept { std::free(p); }
 void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
 void operator delete(void* p, const std::nothrow_t&) noexcept { std::free(p); }
 void operator delete[](void* p, const std::nothrow_t&) noexcept { std::free(p); }
+void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
+void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
 
-std::int64_t kernbench::trace::allocations() { return calls.load(); }
+std::int64_t kernbench::testing::allocations() { return calls.load(); }

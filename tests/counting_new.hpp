@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
-namespace kernbench::sim {
+namespace kernbench::testing {
 
 /// Calls of operator new so far, by all threads.
 std::int64_t allocations();
 
-}  // namespace kernbench::sim
+}  // namespace kernbench::testing
