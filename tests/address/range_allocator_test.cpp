@@ -65,7 +65,9 @@ std::string name_of(const ::testing::TestParamInfo<Walk>& info) {
   return fmt::format("Granule{}UpTo{}", info.param.granule.count(), info.param.max_size.count());
 }
 
-void PrintTo(const Walk& w, std::ostream* out) { *out << "seed " << w.seed; }
+void PrintTo(const Walk& w, std::ostream* out) {
+  *out << "seed " << w.seed;
+}  // NOLINT(readability-identifier-naming): GoogleTest looks for it
 
 class RandomWalk : public ::testing::TestWithParam<Walk> {
  protected:

@@ -12,7 +12,6 @@ namespace kernbench::bench {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::StartsWith;
 using Words = std::vector<std::string>;
 
 RunResult all_reduce(const Words& words, const Words& machine = {}, const Words& ccl = {}) {
