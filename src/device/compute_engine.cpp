@@ -24,7 +24,10 @@ void ComputeEngine::start_fetch() {
   fetching_->started = partition_.now();
   fetching_->on_started();
   if (fetching_->fetch == 0_B) return end_fetch();
-  fabric_.take_turn(*ports_.read, {ports_.read_bw.time_for(fetching_->fetch), &fetch_end_, ports_.rank});
+  fabric_.take_turn(*ports_.read, {.duration = ports_.read_bw.time_for(fetching_->fetch),
+                                   .done = &fetch_end_,
+                                   .rank = ports_.rank,
+                                   .turn = ports_.read_bw.time_for(fabric_.packet_bytes())});
 }
 
 void ComputeEngine::end_fetch() {

@@ -24,6 +24,7 @@ Source::Source(Fabric& fabric, Dispatcher& dispatcher, sim::Partition& partition
 void Source::open(Message& message) {
   settle();
   take_back_newcomer();
+  if (first_link_.free_at > partition_.now()) cut_held(message);
   ring_of(message).messages.push_back(&message);
   sole_ = ++open_count_ == 1 ? &message : nullptr;
   if (sole_ && plan()) return;
@@ -36,7 +37,7 @@ void Source::take_turn(const PortUse& use) {
   const Time now = partition_.now();
   auto at = others_.end();
   while (at != others_.begin() && at[-1].asked == now && at[-1].use.rank > use.rank) --at;
-  others_.insert(at, {use, now});
+  others_.insert(at, {use, now, use.duration});
   if (others_.size() == 1 && open_count_ == 0 && link_busy_until() <= now) return start_other();
   reschedule();
 }
@@ -77,6 +78,15 @@ bool Source::start_next(bool older_only) {
 /// time.
 Time Source::offer(const Message& message) {
   return std::max(message.ready_at(message.next_packet_), message.route->next_offer);
+}
+
+/// When the first of the open messages can go.
+Time Source::first_offer() const {
+  if (sole_) return offer(*sole_);
+  Time first = Time::never();
+  for (const Ring& ring : rings_)
+    for (const Message* message : ring.messages) first = std::min(first, offer(*message));
+  return first;
 }
 
 /// The next in turn whose packet may be offered now.
@@ -129,14 +139,51 @@ void Source::start_other() {
   latest_.others_turn = others_turn_;
   latest_.turn = turn_;
   latest_.packet = nullptr;
-  latest_.other = others_.front();
   latest_.link_was_free_at = first_link_.free_at;
+  held_ = {others_.front(), now, now};
   others_.erase(others_.begin());
   others_turn_ = false;
-  const PortUse& use = latest_.other.use;
-  first_link_.free_at = now + use.duration;
+  hold_until(turn_end(first_offer()));
   if (first_link_.passages) dispatcher_.make_way(first_link_, now, kLastOfInstant, first_link_.free_at);
-  partition_.schedule(*use.done, use.duration);
+}
+
+/// Until when a use has the link, if from `wanted` on some message can go: to the end of its turn.
+Time Source::turn_end(Time wanted) const {
+  const Other& other = held_.other;
+  const Time end = held_.since + other.left;
+  if (wanted >= end || other.use.turn >= other.left) return end;
+  const std::int64_t turn = other.use.turn.ps();
+  const std::int64_t turns = ((wanted - held_.since).ps() + turn - 1) / turn;
+  return std::min(held_.since + other.use.turn * std::max<std::int64_t>(turns, 1), end);
+}
+
+/// What is left of the use then waits for its next turn, as the oldest.
+void Source::hold_until(Time until) {
+  const Other& other = held_.other;
+  const Time end = held_.since + other.left;
+  first_link_.free_at = held_.until = until;
+  if (until == end)
+    partition_.schedule_at(*other.use.done, end);
+  else
+    others_.insert(others_.begin(), {other.use, other.asked, end - until});
+}
+
+/// As if it had not been told until when it has the link.
+void Source::let_go() {
+  if (held_.until == held_.since + held_.other.left)
+    partition_.cancel(*held_.other.use.done);
+  else
+    others_.erase(others_.begin());
+}
+
+/// A message comes while a use may hold the link. A turn that begins at this instant goes before it.
+void Source::cut_held(const Message& newcomer) {
+  const Time now = partition_.now();
+  if (held_.until <= now) return;
+  const Time until = turn_end(std::max(offer(newcomer), now + Time::from_ps(1)));
+  if (until >= held_.until) return;
+  let_go();
+  hold_until(until);
 }
 
 /// Before another one is started.
@@ -165,9 +212,10 @@ void Source::take_back() {
   others_turn_ = latest.others_turn;
   turn_ = latest.turn;
   if (!latest.packet) {
-    partition_.cancel(*latest.other.use.done);
+    let_go();
+    held_.until = Time();
     first_link_.free_at = latest.link_was_free_at;
-    others_.insert(others_.begin(), latest.other);
+    others_.insert(others_.begin(), held_.other);
     return;
   }
   Message& message = *latest.packet->message;
@@ -207,12 +255,7 @@ void Source::reschedule() {
 /// Looks again when the link is free and some packet may be offered.
 void Source::schedule() {
   const Time now = partition_.now();
-  Time next = others_.empty() ? Time::never() : now;
-  if (sole_)
-    next = std::min(next, offer(*sole_));
-  else
-    for (const Ring& ring : rings_)
-      for (const Message* message : ring.messages) next = std::min(next, offer(*message));
+  const Time next = others_.empty() ? first_offer() : now;
   partition_.schedule_at(serve_, std::max({next, link_busy_until(), now}));
 }
 

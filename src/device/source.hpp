@@ -19,10 +19,13 @@ struct PortUse {
   Time duration;
   sim::Event* done = nullptr;  // fired at its end
   int rank = 0;                // of uses that ask at one instant, the smaller goes first
+  /// Where it takes turns: how long a turn is, the last one may be shorter. Whoever wants the link waits no longer.
+  Time turn = Time::never();
 };
 
 /// The first link of routes: messages take turns on it packet by packet, traffic class by traffic class and message
-/// by message, and with the engines that use it.
+/// by message, and with the engines that use it: a use holds the link for as long as no message can go, and leaves
+/// it to one at the end of a turn. Uses go one after the other.
 ///
 /// Who is there before an instant goes before who comes at it; and what is started at an instant can be taken back
 /// at that instant. So nothing depends on the order in which those who come at one instant do.
@@ -49,6 +52,7 @@ class alignas(64) Source {
   struct Other {
     PortUse use;
     Time asked;
+    Time left;  // of its duration
   };
   struct Turn {
     std::size_t channel = 0;
@@ -83,10 +87,15 @@ class alignas(64) Source {
   void reschedule();
 
   static Time offer(const Message& message);
+  Time first_offer() const;
   bool start_next(bool older_only);
   Turn find_turn(bool older_only) const;
   void start(const Turn& turn);
   void start_other();
+  Time turn_end(Time wanted) const;
+  void hold_until(Time until);
+  void let_go();
+  void cut_held(const Message& newcomer);
   void remember_latest();
   bool can_take_back() const;
   void take_back_newcomer();
@@ -117,7 +126,7 @@ class alignas(64) Source {
   int pause_ = 0;       // packets before a plan is tried again
   int next_pause_ = 0;  // if that is in vain
   Plan plan_;
-  std::vector<Other> others_;  // oldest first
+  std::vector<Other> others_;  // oldest first; before them what is left of the one that holds the link
   bool others_turn_ = false;
   std::size_t turn_ = 0;  // of the traffic classes
   sim::MemberEvent<&Source::serve> serve_;
@@ -128,16 +137,21 @@ class alignas(64) Source {
     bool newcomer = false;  // it came at that instant
     bool others_turn = false;
     std::size_t turn = 0;
-    Packet* packet = nullptr;  // null: `other`
+    Packet* packet = nullptr;  // null: the use that holds the link
     std::size_t index = 0;     // of its message
     std::size_t next = 0;      // of its ring
     Time offer;                // of its route
-    Other other;
     Time link_was_free_at;
   };
   Latest latest_;
   std::vector<Latest> earlier_;  // of the same instant: a packet may take no time on a very fast link
   std::uint64_t mark_ = 0;
+  /// The use that had the link last.
+  struct Held {
+    Other other;  // as it was when it took the link
+    Time since, until;
+  };
+  Held held_;
 };
 
 }  // namespace kernbench::device

@@ -213,7 +213,8 @@ class Crowd {
     const NodeId dma = world_.graph.pe(pe, NodeKind::pe_dma);
     Port* write = pick(0, 1) ? &world_.fabric.port(world_.graph.route(dma, tcm)[0]) : nullptr;
     uses_.push_back(std::make_unique<Use>(world_.fabric.partition_of(tcm), &world_.fabric.route(tcm, dma),
-                                          write, Time::from_ps(pick(1, 20'000)), pick(0, 1)));
+                                          write, Time::from_ps(pick(1, 20'000)), pick(0, 1),
+                                          Time::from_ps(pick({1, 250, 500, 777, 30'000}))));
     uses_.back()->start_at(grid_ * pick(0, spread_));
   }
 

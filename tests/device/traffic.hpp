@@ -65,12 +65,13 @@ class Tracked final : public Message {
 /// A fetch or a store of an engine: takes a TCM's port at some time.
 class Use {
  public:
-  Use(sim::Partition& partition, Route* read, Port* write, Time duration, int rank)
+  Use(sim::Partition& partition, Route* read, Port* write, Time duration, int rank, Time turn = Time::never())
       : partition_(partition),
         read_(read),
         write_(write),
         duration_(duration),
         rank_(rank),
+        turn_(turn),
         start_(*this),
         done_(*this) {}
   void start_at(Time at) { partition_.schedule_at(start_, at); }
@@ -81,7 +82,7 @@ class Use {
     if (write_)
       write_->occupy({duration_, &done_, rank_});
     else
-      read_->source->take_turn({duration_, &done_, rank_});
+      read_->source->take_turn({duration_, &done_, rank_, turn_});
   }
   void end() { ended = partition_.now(); }
 
@@ -90,6 +91,7 @@ class Use {
   Port* write_;
   Time duration_;
   int rank_;
+  Time turn_;
   sim::MemberEvent<&Use::start> start_;
   sim::MemberEvent<&Use::end> done_;
 };

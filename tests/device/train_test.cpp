@@ -150,7 +150,8 @@ class Traffic {
     const NodeId dma = world_.graph.pe(pe, NodeKind::pe_dma);
     Port* write = pick(0, 1) ? &world_.fabric.port(world_.graph.route(dma, tcm)[0]) : nullptr;
     uses_.push_back(std::make_unique<Use>(world_.fabric.partition_of(tcm), &world_.fabric.route(tcm, dma),
-                                          write, Time::from_ps(pick(1, 20'000)), pick(0, 1)));
+                                          write, Time::from_ps(pick(1, 20'000)), pick(0, 1),
+                                          Time::from_ps(pick({1, 250, 500, 777, 30'000}))));
     uses_.back()->start_at(any_time());
   }
 
@@ -317,6 +318,94 @@ TEST(Ports, AMessageGoesBeforeAFetchOfTheSameInstant) {
       EXPECT_EQ(store.left, 10_ns + 500_ps + 3_ns + 500_ps);
     }
   }
+}
+
+/// A fetch in turns of 500 ps beside messages from the same TCM, whose read port has 512 GB/s: 500 ps a packet.
+class Fetch {
+ public:
+  Fetch(FabricOptions options, Time duration, Time at) : world_({}, options), use_(make(duration, 0)) {
+    use_->start_at(at);
+  }
+  /// As fast as the port.
+  const Probe& beside(Bytes bytes, Time at) { return send("sip0.cube0.r0c0", bytes, at); }
+  /// A packet every 2 ns: 128 GB/s.
+  const Probe& beside_slowly(Bytes bytes, Time at) { return send("sip1.cube0.hbm_ctrl.pe0", bytes, at); }
+  std::unique_ptr<Use> make(Time duration, int rank) {
+    const NodeId tcm = world_.graph.find(kTcm);
+    return std::make_unique<Use>(world_.fabric.partition_of(tcm),
+                                 &world_.fabric.route(tcm, world_.graph.find("sip0.cube0.pe0")), nullptr,
+                                 duration, rank, 500_ps);
+  }
+  Time end() {
+    world_.simulation.run();
+    return use_->ended;
+  }
+
+ private:
+  static constexpr const char* kTcm = "sip0.cube0.pe0.pe_tcm";
+  const Probe& send(const char* to, Bytes bytes, Time at) { return world_.send(kTcm, to, bytes, at); }
+  World world_;
+  std::unique_ptr<Use> use_;
+};
+
+const FabricOptions kBothWays[] = {{.runs = true}, {.runs = false}};
+
+// The fetch has the port from 10 ns on, in turns of half a nanosecond. A message of two packets waits for the turn that
+// is under way, or begins as it comes; then they alternate, until one of them is through.
+TEST(Ports, AFetchLeavesThePortAtTheEndOfATurn) {
+  struct Case {
+    Time comes, left, fetched;
+  };
+  for (const FabricOptions options : kBothWays)
+    for (const Case& c : {Case{11'200_ps, 13_ns, 15_ns},      // 11.5 … 12, fetch, 12.5 … 13
+                          Case{11'499_ps, 13_ns, 15_ns},      //
+                          Case{11'500_ps, 13'500_ps, 15_ns},  // 12 … 12.5, fetch, 13 … 13.5
+                          Case{13'200_ps, 15_ns, 14'500_ps},  // 13.5 … 14, the rest of the fetch, 14.5 … 15
+                          Case{13'600_ps, 15_ns, 14_ns}}) {  // behind the last turn
+      Fetch fetch(options, 4_ns, 10_ns);
+      const Probe& message = fetch.beside(512_B, c.comes);
+      EXPECT_EQ(fetch.end(), c.fetched) << c.comes.ps();
+      EXPECT_EQ(message.left, c.left) << c.comes.ps();
+    }
+}
+
+// Packets leave at 10, 12 … 40 ns, as if there were no fetch, which asks at 10.3 and gets 1.5 ns of every 2 from 10.5 on:
+// 15 of its 16 ns by 30, the last one from 30.5 to 31.5.
+TEST(Ports, AFetchTakesWhatASlowMessageLeaves) {
+  for (const FabricOptions options : kBothWays) {
+    Fetch fetch(options, 16_ns, 10'300_ps);
+    const Probe& message = fetch.beside_slowly(4_KiB, 10_ns);
+    EXPECT_EQ(fetch.end(), 31'500_ps);
+    EXPECT_EQ(message.left, 40'500_ps);
+    EXPECT_EQ(message.delivered, 10_ns + message.route->latency + 32_ns);
+  }
+}
+
+// The slow message wants the port at 10 and 12 ns; the fetch, from 10.5 on, has it till then, but a packet comes at 11.1
+// and goes at 11.5. Then it is the fetch's turn: the slow message goes at 12.5, and the other 2.5 ns of the fetch at 13.
+TEST(Ports, AFetchThatHasThePortUntilItIsWantedLeavesItToWhoComesEarlier) {
+  for (const FabricOptions options : kBothWays) {
+    Fetch fetch(options, 4_ns, 10'300_ps);
+    const Probe& slow = fetch.beside_slowly(512_B, 10_ns);
+    const Probe& packet = fetch.beside(256_B, 11'100_ps);
+    EXPECT_EQ(fetch.end(), 15'500_ps);
+    EXPECT_EQ(packet.left, 12_ns);
+    EXPECT_EQ(slow.left, 13_ns);
+  }
+}
+
+// Two engines: 2 ns each, and a packet of 500 ps at 10.5.
+TEST(Ports, AFetchThatWasCutGoesOnBeforeTheNextOne) {
+  for (const FabricOptions options : kBothWays)
+    for (const Time second : {10_ns, 10'700_ps, 11'700_ps}) {
+      Fetch fetch(options, 2_ns, 10_ns);
+      const auto next = fetch.make(2_ns, 1);
+      next->start_at(second);
+      const Probe& packet = fetch.beside(256_B, 10'200_ps);
+      EXPECT_EQ(fetch.end(), 12'500_ps) << second.ps();
+      EXPECT_EQ(next->ended, 14'500_ps) << second.ps();
+      EXPECT_EQ(packet.left, 11_ns) << second.ps();
+    }
 }
 
 TEST(Trains, ChangeNoTimeAndNoLinksUse) {
