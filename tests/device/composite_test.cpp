@@ -35,62 +35,64 @@ Kernels::Span at(double start_ns, double end_ns) { return {Time::from_ns(start_n
 // when its second operand is there; when it has been fetched, 16 ns later, the transfers of the third step
 // after it start. Every second step ends an output tile. Step 2 has computed at 108.005; the TCM's write port
 // is held by a packet of the seventh transfer until 109.004, then stores 4 ns. Its DMA-out starts at 113.004,
-// but the TCM's read port is at work on step 3's fetch until 124.005; then its 8 packets follow at 1 ns each.
-// The slice has by then promised the bursts of transfers 1 … 12, to 4.002 + 12 · 16 = 196.002; the write's
-// are through at 204.002, acknowledged 204.004. So transfers 13 and 14, requested at 156.005, come 8 ns later
-// than 12.005 + 16 i; the fourteenth waits half a nanosecond more at the TCM's write port, behind the store
-// of step 6 (237.004 … 241.004): seven packets whose heads came from 237.004 on follow at 0.5 ns each.
+// in turn with step 3's fetch: a turn of 0.5 ns ends at 113.005, then its 8 packets go at 1 ns each, and the fetch
+// ends 4 ns later, 128.005. The slice has by then promised the bursts of transfers 1 … 10, to 4.002 + 10 · 16 =
+// 164.002; the write's are through at 172.002, acknowledged 172.004. So transfers 11 and 12, requested at 128.005,
+// come 8 ns later than 12.005 + 16 i, and likewise 13 and 14. Step 4 has stored at 176.005, where a turn of step 5's
+// fetch begins: its DMA-out's packets go from 176.505 on, the fetch ends at 192.005; the write is through behind
+// transfer 14, 4.002 + 8 + 14 · 16 + 8 = 244.002. Step 6 and the fetch of step 7 alike: 248.005, 264.005.
 TEST(Composite, TwoByTwoByTwoWithBothOperandsReferenced) {
   Kernels k;
   k.run({0, 0, 0}, gemm, Staging::ref_ref, 64, 128, 64);
   EXPECT_EQ(k.spans(OpKind::tile_dma_in),
             (Spans{at(4, 28.005), at(4, 44.005), at(4, 60.005), at(4, 76.005), at(4, 92.005), at(4, 108.005),
                    at(60.005, 124.005), at(60.005, 140.005), at(92.005, 156.005), at(92.005, 172.005),
-                   at(124.005, 188.005), at(124.005, 204.005), at(156.005, 228.005), at(156.005, 244.505),
-                   at(188.005, 260.005), at(188.005, 276.005)}));
+                   at(128.005, 196.005), at(128.005, 212.005), at(156.005, 228.005), at(156.005, 244.005),
+                   at(192.005, 268.005), at(192.005, 284.005)}));
   EXPECT_EQ(k.spans(OpKind::tile_gemm),
-            (Spans{at(44.005, 76.005), at(76.005, 113.004), at(108.005, 140.005), at(140.005, 177.004),
-                   at(172.005, 204.005), at(204.005, 241.004), at(244.505, 276.505), at(276.005, 312.005)}));
+            (Spans{at(44.005, 76.005), at(76.005, 113.004), at(108.005, 144.005), at(140.005, 176.005),
+                   at(172.005, 208.005), at(212.005, 248.005), at(244.005, 280.005), at(284.005, 320.005)}));
   EXPECT_EQ(k.spans(OpKind::tile_dma_out),
-            (Spans{at(113.004, 204.004), at(177.004, 276.004), at(241.004, 284.004), at(312.005, 328.010)}));
+            (Spans{at(113.004, 172.004), at(176.005, 244.004), at(248.005, 284.004), at(320.005, 336.010)}));
 }
 
 // A in the TCM (16 KiB, loaded 3 … 75.005), B from HBM: one transfer of 16 ns a step, so fetch and GEMM keep
-// up with it. The composite waits for A: 75.005 + 1. Fetches now follow each other without a gap, and each
-// lets one packet of a DMA-out pass at the TCM's read port (0.5 ns).
+// up with it. The composite waits for A: 75.005 + 1. Fetches now follow each other without a gap, and every
+// second one lets the 8 packets of a DMA-out pass at the TCM's read port (4 ns): step 4's ends at 168.010. The first
+// DMA-out is through behind transfers 1 … 6, 76.007 + 6 · 16 + 8 = 180.007; transfers 7 and 8 come 8 ns later.
 TEST(Composite, TwoByTwoByTwoWithOneOperandResident) {
   Kernels k;
   k.run({0, 0, 0}, gemm, Staging::load_ref, 64, 128, 64);
   EXPECT_EQ(k.spans(OpKind::dma_read), (Spans{at(3, 75.005)}));
   EXPECT_EQ(k.spans(OpKind::tile_dma_in),
             (Spans{at(76.005, 100.010), at(76.005, 116.010), at(76.005, 132.010), at(116.010, 148.010),
-                   at(132.010, 164.010), at(148.010, 180.010), at(164.010, 196.010), at(180.510, 221.010)}));
+                   at(132.010, 164.010), at(148.010, 180.010), at(168.010, 204.010), at(184.010, 220.010)}));
   EXPECT_EQ(k.spans(OpKind::tile_gemm),
-            (Spans{at(100.010, 132.010), at(116.010, 153.009), at(132.010, 164.010), at(148.010, 185.009),
-                   at(164.010, 196.510), at(180.510, 218.009), at(197.010, 229.510), at(221.010, 257.010)}));
+            (Spans{at(100.010, 132.010), at(116.010, 153.009), at(132.010, 164.010), at(148.010, 188.010),
+                   at(168.010, 200.010), at(184.010, 224.010), at(204.010, 236.010), at(220.010, 260.010)}));
   EXPECT_EQ(k.spans(OpKind::tile_dma_out),
-            (Spans{at(153.009, 226.515), at(185.009, 250.015), at(218.009, 258.015), at(257.010, 273.015)}));
+            (Spans{at(153.009, 180.009), at(188.010, 220.009), at(224.010, 240.515), at(260.010, 276.015)}));
 }
 
-// Both in the TCM: loads of 16 KiB each, 3 … 75.005 and 4 … 139.005; then a step every 16 ns, and half a
-// nanosecond more for each that lets a packet of a DMA-out pass.
+// Both in the TCM: loads of 16 KiB each, 3 … 75.005 and 4 … 139.005; then a step every 16 ns, and 4 ns
+// more for each that lets the 8 packets of a DMA-out pass, which begin after the turn of 0.5 ns that begins with them.
 TEST(Composite, TwoByTwoByTwoWithBothOperandsResident) {
   Kernels k;
   k.run({0, 0, 0}, gemm, Staging::load_load, 64, 128, 64);
   EXPECT_EQ(k.spans(OpKind::dma_read), (Spans{at(3, 75.005), at(4, 139.005)}));
   EXPECT_EQ(k.spans(OpKind::tile_gemm),
-            (Spans{at(140.005, 172.005), at(156.005, 192.005), at(172.005, 204.005), at(188.005, 224.005),
-                   at(204.005, 236.505), at(220.505, 257.005), at(237.005, 269.505), at(253.505, 290.005)}));
+            (Spans{at(140.005, 172.005), at(156.005, 192.005), at(172.005, 204.005), at(188.005, 228.005),
+                   at(208.005, 240.005), at(224.005, 264.005), at(244.005, 276.005), at(260.005, 300.005)}));
   EXPECT_EQ(k.spans(OpKind::tile_dma_out),
-            (Spans{at(192.005, 282.010), at(224.005, 290.010), at(257.005, 298.010), at(290.005, 306.010)}));
-  // The first step waits for its fetch. After it the unit is never idle: a step's time up to its own GEMM is the unit's, but for what a
-  // packet that went before its fetch adds.
+            (Spans{at(192.005, 208.510), at(228.005, 244.510), at(264.005, 280.510), at(300.005, 316.010)}));
+  // The first step waits for its fetch. After it the unit is never idle: a step's time up to its own GEMM is the unit's, but for what
+  // packets that went between add to its fetch.
   const auto steps = k.of(OpKind::tile_gemm);
   using Phases = std::array<std::uint32_t, 3>;  // the unit busy with the step before, fetch, GEMM
   EXPECT_EQ(steps[0].phase, (Phases{0, 16'000, 16'000}));
   EXPECT_EQ(steps[1].phase, (Phases{16'000, 0, 16'000}));
-  EXPECT_EQ(steps[3].phase, (Phases{16'000, 0, 16'000}));
-  EXPECT_EQ(steps[4].phase, (Phases{16'000, 500, 16'000}));
+  EXPECT_EQ(steps[3].phase, (Phases{16'000, 4'000, 16'000}));
+  EXPECT_EQ(steps[4].phase, (Phases{16'000, 0, 16'000}));
 }
 
 TEST(Composite, EpiloguesRunOnTheVectorUnit) {
