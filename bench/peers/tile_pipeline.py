@@ -5,7 +5,8 @@ and one of B into one of three buffers, fetch, GEMM; after the 8 steps of an out
 those of docs/model.md, so that every operation starts and ends at the same picosecond as in KernBench:
 - the slice: 8 pseudo-channels, a burst of 256 B takes 8 ns of one; reads ask for all their bursts at once, writes as packets come;
 - the way between slice and TCM: packets of 256 B, at most one a nanosecond each way, cut-through, 1 ps per wire;
-- the TCM's write port (0.5 ns a packet, a store 4 ns, in order of arrival) and read port (fetches of 16 ns and packets in turn).
+- the TCM's write port (0.5 ns a packet, a store 4 ns, in order of arrival) and read port (fetches of 16 ns and packets in
+  turn: a fetch leaves the port, at a multiple of 0.5 ns since it got it, to a packet that can go).
 """
 import simpy
 
@@ -60,7 +61,8 @@ class ReadPort:
 
     def __init__(self, env):
         self.env = env
-        self.fetch_done = None              # the fetch that waits
+        self.fetch_done = None              # the fetch that waits,
+        self.fetch_left = 0                 # and what of it is to come
         self.fetch_turn = False
         self.next_offer = 0                 # of a packet
         self.outputs = []                   # DMA-outs that have packets left, oldest first
@@ -71,7 +73,7 @@ class ReadPort:
             self.asked.succeed()
 
     def fetch(self):
-        self.fetch_done = self.env.event()
+        self.fetch_done, self.fetch_left = self.env.event(), PORT_FETCH
         self.wake()
         return self.fetch_done
 
@@ -79,15 +81,35 @@ class ReadPort:
         self.outputs.append(output)
         self.wake()
 
+    def hold(self):
+        """The fetch has the port to its end, or to the end of the turn in which a packet can go."""
+        since, end = self.env.now, self.env.now + self.fetch_left
+        known, until = len(self.outputs), end
+        if self.outputs:
+            until = self.turn_end(since, end, self.next_offer)
+        while self.env.now < until:
+            self.asked = self.env.event()
+            yield simpy.AnyOf(self.env, [self.asked, self.env.timeout(until - self.env.now)])
+            if len(self.outputs) > known:
+                known = len(self.outputs)
+                until = min(until, self.turn_end(since, end, max(self.next_offer, self.env.now + 1)))
+        self.fetch_left = end - until
+        if not self.fetch_left:
+            done, self.fetch_done = self.fetch_done, None
+            done.succeed()
+
+    @staticmethod
+    def turn_end(since, end, wanted):
+        turns = max(-((since - wanted) // PORT_PACKET), 1)
+        return min(since + turns * PORT_PACKET, end)
+
     def run(self, pipeline):
         while True:
             now = self.env.now
             offered = self.outputs and self.next_offer <= now
             if self.fetch_done and (self.fetch_turn or not offered):
                 self.fetch_turn = False
-                done, self.fetch_done = self.fetch_done, None
-                yield self.env.timeout(PORT_FETCH)
-                done.succeed()
+                yield from self.hold()
             elif offered:
                 self.next_offer = now + PACE
                 output = self.outputs[0]
