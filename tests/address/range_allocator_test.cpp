@@ -65,9 +65,8 @@ std::string name_of(const ::testing::TestParamInfo<Walk>& info) {
   return fmt::format("Granule{}UpTo{}", info.param.granule.count(), info.param.max_size.count());
 }
 
-void PrintTo(const Walk& w, std::ostream* out) {
-  *out << "seed " << w.seed;
-}  // NOLINT(readability-identifier-naming): GoogleTest looks for it
+// NOLINTNEXTLINE(readability-identifier-naming): GoogleTest looks for it
+void PrintTo(const Walk& w, std::ostream* out) { *out << "seed " << w.seed; }
 
 class RandomWalk : public ::testing::TestWithParam<Walk> {
  protected:
