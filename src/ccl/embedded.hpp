@@ -1,12 +1,9 @@
-// Files that ship inside the binary.
+// The collectives' defaults, compiled in.
 #pragma once
 
-namespace kernbench::ccl {
+#include "base/embedded_text.hpp"
 
-struct EmbeddedText {
-  const char* name;
-  const char* text;
-};
+namespace kernbench::ccl {
 
 /// Ended by a null name. Generated from ccl.yaml.
 extern const EmbeddedText kEmbeddedTexts[];

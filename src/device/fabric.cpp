@@ -323,7 +323,8 @@ void Lane::advance(Fabric& fabric) {
 
 void Message::deliver() {
   prefetch(this);
-  if (route->partition == route->last_partition) prefetch(trains_[0]);  // others' trains are not ours to look at
+  if (route->partition == route->last_partition)
+    prefetch(trains_[0]);  // others' trains are not ours to look at
   const Hop& last = route->hops.back();
   if (!last.crosses) last.state->domain->dispatcher().finish(*this);
   on_delivered();

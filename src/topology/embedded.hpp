@@ -1,12 +1,9 @@
-// The shipped machine files, compiled in so that the program needs no file beside it.
+// The shipped machine files, compiled in.
 #pragma once
 
-namespace kernbench::topology {
+#include "base/embedded_text.hpp"
 
-struct EmbeddedText {
-  const char* name;
-  const char* text;
-};
+namespace kernbench::topology {
 
 /// Ended by a null name. Generated from topology.yaml and topologies/*.yaml.
 extern const EmbeddedText kEmbeddedTexts[];

@@ -8,24 +8,16 @@
 
 #include "base/new_file.hpp"
 #include "kernbench/error.hpp"
+#include "temp_folder.hpp"
 
 namespace kernbench {
 namespace {
 
 namespace fs = std::filesystem;
 
-class FileTest : public ::testing::Test {
+class FileTest : public ::testing::Test, protected testing::TempFolder {
  protected:
-  FileTest() {
-    std::string name = (fs::temp_directory_path() / "kernbench_file_XXXXXX").string();
-    dir_ = ::mkdtemp(name.data());
-  }
-  ~FileTest() override { fs::remove_all(dir_); }
-
-  std::string in_dir(const char* name) const { return (dir_ / name).string(); }
-  std::size_t files() const {
-    return static_cast<std::size_t>(std::distance(fs::directory_iterator(dir_), fs::directory_iterator()));
-  }
+  std::string in_dir(const char* name) const { return file(name); }
   template <class Function>
   static std::string id_of(Function function) {
     try {
@@ -35,8 +27,6 @@ class FileTest : public ::testing::Test {
     }
     return "accepted";
   }
-
-  fs::path dir_;
 };
 
 TEST_F(FileTest, WritesWhatIsReadBackAndLeavesNothingBeside) {
@@ -55,9 +45,9 @@ TEST_F(FileTest, KeepsPermissionsOfTheFileItReplaces) {
 
 TEST_F(FileTest, FollowsALinkInsteadOfReplacingIt) {
   write_file(in_dir("target"), "one");
-  fs::create_symlink("target", dir_ / "link");
+  fs::create_symlink("target", path() / "link");
   write_file(in_dir("link"), "two");
-  EXPECT_TRUE(fs::is_symlink(dir_ / "link"));
+  EXPECT_TRUE(fs::is_symlink(path() / "link"));
   EXPECT_EQ(read_text_file(in_dir("target")), "two");
 }
 
@@ -80,11 +70,11 @@ TEST_F(FileTest, ANewFileAppearsWhenItIsCommitted) {
 TEST_F(FileTest, ANewFileReplacesWhatALinkLeadsToAndKeepsItsPermissions) {
   write_file(in_dir("target"), "one");
   ::chmod(in_dir("target").c_str(), 0640);
-  fs::create_symlink("target", dir_ / "link");
+  fs::create_symlink("target", path() / "link");
   NewFile file(in_dir("link"));
   file.write("two");
   file.commit();
-  EXPECT_TRUE(fs::is_symlink(dir_ / "link"));
+  EXPECT_TRUE(fs::is_symlink(path() / "link"));
   EXPECT_EQ(read_text_file(in_dir("target")), "two");
   EXPECT_EQ(static_cast<int>(fs::status(in_dir("target")).permissions()), 0640);
 }
@@ -98,7 +88,7 @@ TEST_F(FileTest, AskingWhetherAPlaceCanBeWrittenChangesNothing) {
   ASSERT_EQ(::mkfifo(in_dir("pipe").c_str(), 0600), 0);
   check_writable(in_dir("pipe"));  // does not wait for a reader
   EXPECT_EQ(id_of([&] { check_writable(in_dir("no/such/folder/a")); }), "file.unwritable");
-  EXPECT_EQ(id_of([&] { check_writable(dir_.string()); }), "file.unwritable");
+  EXPECT_EQ(id_of([&] { check_writable(path().string()); }), "file.unwritable");
 }
 
 TEST_F(FileTest, WritesDevicesDirectly) {
@@ -108,7 +98,7 @@ TEST_F(FileTest, WritesDevicesDirectly) {
 
 TEST_F(FileTest, RefusesPlacesThatCannotBeWrittenAndLeavesNothing) {
   EXPECT_EQ(id_of([&] { write_file(in_dir("no/such/folder/a"), "x"); }), "file.unwritable");
-  EXPECT_EQ(id_of([&] { write_file(dir_.string(), "x"); }), "file.unwritable");
+  EXPECT_EQ(id_of([&] { write_file(path().string(), "x"); }), "file.unwritable");
   EXPECT_EQ(id_of([&] { write_file("", "x"); }), "file.unwritable");
   EXPECT_EQ(id_of([&] { write_file("/dev/full", "x"); }), "file.unwritable");
   EXPECT_EQ(files(), 0u);
@@ -116,7 +106,7 @@ TEST_F(FileTest, RefusesPlacesThatCannotBeWrittenAndLeavesNothing) {
 
 TEST_F(FileTest, RefusesToReadWhatIsNoFile) {
   EXPECT_EQ(id_of([&] { read_text_file(in_dir("missing")); }), "file.missing");
-  EXPECT_EQ(id_of([&] { read_text_file(dir_.string()); }), "file.folder");
+  EXPECT_EQ(id_of([&] { read_text_file(path().string()); }), "file.folder");
   EXPECT_EQ(id_of([&] { read_text_file("/dev/zero"); }), "file.too-large");
   std::ofstream(in_dir("large")) << std::string((4 << 20) + 1, 'x');
   EXPECT_EQ(id_of([&] { read_text_file(in_dir("large")); }), "file.too-large");

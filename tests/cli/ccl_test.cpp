@@ -7,52 +7,22 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/run_program.hpp"
+#include "temp_folder.hpp"
 
 namespace kernbench {
 namespace {
 
-namespace fs = std::filesystem;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-Outcome kernbench_with(std::vector<std::string> words) {
-  words.insert(words.begin(), KERNBENCH_BINARY);
-  return run_program(words);
-}
-
-std::string succeeds(const std::vector<std::string>& words) {
-  const Outcome outcome = kernbench_with(words);
-  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  EXPECT_THAT(outcome.err, IsEmpty());
-  return outcome.out;
-}
-
-std::string refused(const std::vector<std::string>& words) {
-  const Outcome outcome = kernbench_with(words);
-  EXPECT_EQ(outcome.exit_code, 2) << outcome.out << outcome.err;
-  EXPECT_THAT(outcome.out, IsEmpty());
-  EXPECT_THAT(outcome.err, HasSubstr("\n  hint: "));
-  return outcome.err;
-}
-
-class CclCommand : public ::testing::Test {
+class CclCommand : public ::testing::Test, protected testing::TempFolder {
  protected:
-  CclCommand() {
-    std::string name = (fs::temp_directory_path() / "kernbench_ccl_XXXXXX").string();
-    dir_ = ::mkdtemp(name.data());
-  }
-  ~CclCommand() override { fs::remove_all(dir_); }
-  std::string file(const std::string& name) const { return (dir_ / name).string(); }
   std::string file_with(const std::string& text) const {
-    std::ofstream(file("ccl.yaml")) << text;
+    std::ofstream(file("ccl.yaml"), std::ios::binary) << text;
     return file("ccl.yaml");
   }
-
- private:
-  fs::path dir_;
 };
 
 TEST_F(CclCommand, PlansTheDefaultAlgorithm) {

@@ -8,12 +8,12 @@
 
 #include "cli/run_program.hpp"
 #include "kernbench/machine.hpp"
+#include "temp_folder.hpp"
 #include "topology/machine_text.hpp"
 
 namespace kernbench {
 namespace {
 
-namespace fs = std::filesystem;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -21,46 +21,12 @@ using ::testing::StartsWith;
 using topology::default_text;
 using topology::replaced;
 
-Outcome kernbench_with(std::vector<std::string> words, const RunOptions& options = {}) {
-  words.insert(words.begin(), KERNBENCH_BINARY);
-  return run_program(words, options);
-}
-
-std::string succeeds(const std::vector<std::string>& words) {
-  const Outcome outcome = kernbench_with(words);
-  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  EXPECT_THAT(outcome.err, IsEmpty());
-  return outcome.out;
-}
-
-/// Exit code 2, nothing on stdout, one paragraph on stderr with a hint.
-std::string refused(const std::vector<std::string>& words) {
-  const Outcome outcome = kernbench_with(words);
-  EXPECT_EQ(outcome.exit_code, 2) << outcome.out << outcome.err;
-  EXPECT_THAT(outcome.out, IsEmpty());
-  EXPECT_THAT(outcome.err, StartsWith("kernbench: "));
-  EXPECT_THAT(outcome.err, HasSubstr("\n  hint: "));
-  return outcome.err;
-}
-
-class CliTest : public ::testing::Test {
+class CliTest : public ::testing::Test, protected testing::TempFolder {
  protected:
-  CliTest() {
-    std::string name = (fs::temp_directory_path() / "kernbench_cli_XXXXXX").string();
-    dir_ = ::mkdtemp(name.data());
-  }
-  ~CliTest() override { fs::remove_all(dir_); }
-
-  std::string file(const std::string& name) const { return (dir_ / name).string(); }
   std::string file_with(const std::string& text) const {
     std::ofstream(file("m.yaml"), std::ios::binary) << text;
     return file("m.yaml");
   }
-  std::size_t files() const {
-    return static_cast<std::size_t>(std::distance(fs::directory_iterator(dir_), fs::directory_iterator()));
-  }
-
-  fs::path dir_;
 };
 
 TEST_F(CliTest, CheckAcceptsTheShippedMachines) {
@@ -116,7 +82,7 @@ TEST_F(CliTest, CheckRefusesBadFilesWithPlaceAndHint) {
 }
 
 TEST_F(CliTest, CheckRefusesWhatIsNoFile) {
-  EXPECT_THAT(refused({"topology", "check", dir_.string()}), HasSubstr("folder"));
+  EXPECT_THAT(refused({"topology", "check", path().string()}), HasSubstr("folder"));
   EXPECT_THAT(refused({"topology", "check", file("none.yaml")}), HasSubstr("default, realistic, small"));
   EXPECT_THAT(refused({"topology", "check", ""}), HasSubstr("no such file"));
 }
@@ -177,7 +143,7 @@ TEST_F(CliTest, DrawWritesAWholeFileOrNone) {
   succeeds({"topology", "draw", "small", "-o", file("plan")});
   EXPECT_THAT(refused({"topology", "draw", "small", "-o", file("no/such/m.svg")}),
               HasSubstr("No such file or directory"));
-  EXPECT_THAT(refused({"topology", "draw", "small", "-o", dir_.string()}), HasSubstr("Is a directory"));
+  EXPECT_THAT(refused({"topology", "draw", "small", "-o", path().string()}), HasSubstr("Is a directory"));
   EXPECT_THAT(refused({"topology", "draw", "small", "-o", "/dev/full"}), HasSubstr("No space left"));
   EXPECT_THAT(refused({"topology", "draw", "small"}), HasSubstr("--output"));
   EXPECT_THAT(refused({"topology", "draw", "small", "-o", file("m.png")}), HasSubstr("hint: write " + svg));

@@ -1,5 +1,7 @@
 #include "cli/run_program.hpp"
 
+#include <gmock/gmock.h>
+
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -61,5 +63,27 @@ Outcome run_program(const std::vector<std::string>& command, const RunOptions& o
   std::fclose(err);
   return outcome;
 }
+
+Outcome kernbench_with(std::vector<std::string> words, const RunOptions& options) {
+  words.insert(words.begin(), KERNBENCH_BINARY);
+  return run_program(words, options);
+}
+
+std::string expect_success(const Outcome& outcome) {
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.err, ::testing::IsEmpty());
+  return outcome.out;
+}
+
+std::string expect_refusal(const Outcome& outcome) {
+  EXPECT_EQ(outcome.exit_code, 2) << outcome.out << outcome.err;
+  EXPECT_THAT(outcome.out, ::testing::IsEmpty());
+  EXPECT_THAT(outcome.err,
+              ::testing::AllOf(::testing::StartsWith("kernbench: "), ::testing::HasSubstr("\n  hint: ")));
+  return outcome.err;
+}
+
+std::string succeeds(const std::vector<std::string>& words) { return expect_success(kernbench_with(words)); }
+std::string refused(const std::vector<std::string>& words) { return expect_refusal(kernbench_with(words)); }
 
 }  // namespace kernbench

@@ -20,4 +20,14 @@ struct RunOptions {
 
 Outcome run_program(const std::vector<std::string>& command, const RunOptions& options = {});
 
+/// The built `kernbench` with these words.
+Outcome kernbench_with(std::vector<std::string> words, const RunOptions& options = {});
+/// Expects exit code 0 and nothing on stderr; gives stdout.
+std::string succeeds(const std::vector<std::string>& words);
+/// Expects exit code 2, nothing on stdout, one paragraph on stderr with a hint; gives it.
+std::string refused(const std::vector<std::string>& words);
+// The same of a run that has ended.
+std::string expect_success(const Outcome& outcome);
+std::string expect_refusal(const Outcome& outcome);
+
 }  // namespace kernbench

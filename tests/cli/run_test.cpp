@@ -13,6 +13,7 @@
 #include "cli/progress.hpp"
 #include "cli/run_program.hpp"
 #include "cli/run_text.hpp"
+#include "temp_folder.hpp"
 
 namespace kernbench {
 namespace {
@@ -20,44 +21,21 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::StartsWith;
 using Json = nlohmann::ordered_json;
 
-class RunCommand : public ::testing::Test {
+class RunCommand : public ::testing::Test, protected testing::TempFolder {
  protected:
-  RunCommand() {
-    std::string name = (fs::temp_directory_path() / "kernbench_run_XXXXXX").string();
-    folder_ = ::mkdtemp(name.data());
-  }
-  ~RunCommand() override { fs::remove_all(folder_); }
-
   /// In the test's folder, which is empty at first.
   Outcome run(std::vector<std::string> words) const {
-    std::vector<std::string> command = {"/usr/bin/env", "-C", folder_.string(), KERNBENCH_BINARY, "run"};
+    std::vector<std::string> command = {"/usr/bin/env", "-C", path().string(), KERNBENCH_BINARY, "run"};
     command.insert(command.end(), words.begin(), words.end());
     return run_program(command);
   }
-  std::string succeeds(const std::vector<std::string>& words) const {
-    const Outcome outcome = run(words);
-    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-    EXPECT_THAT(outcome.err, IsEmpty());
-    return outcome.out;
-  }
-  std::string refused(const std::vector<std::string>& words) const {
-    const Outcome outcome = run(words);
-    EXPECT_EQ(outcome.exit_code, 2) << outcome.out << outcome.err;
-    EXPECT_THAT(outcome.out, IsEmpty());
-    EXPECT_THAT(outcome.err, AllOf(StartsWith("kernbench: "), HasSubstr("\n  hint: ")));
-    return outcome.err;
-  }
-  Json json_of(const std::string& name) const { return Json::parse(std::ifstream(folder_ / name)); }
-  std::size_t files() const {
-    return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
-  }
-
-  fs::path folder_;
+  std::string succeeds(const std::vector<std::string>& words) const { return expect_success(run(words)); }
+  std::string refused(const std::vector<std::string>& words) const { return expect_refusal(run(words)); }
+  Json json_of(const std::string& name) const { return Json::parse(std::ifstream(path() / name)); }
 };
 
 TEST_F(RunCommand, WorksInAnEmptyFolderAndSummarises) {
@@ -194,16 +172,16 @@ int interrupted(const fs::path& folder, std::vector<const char*> words) {
 }
 
 TEST_F(RunCommand, CtrlCStopsItWithoutAPartialFile) {
-  EXPECT_EQ(interrupted(folder_, {"matmul-composite", "M=16384", "K=16384", "N=16384"}), 130);
-  EXPECT_EQ(interrupted(folder_, {"ccl-allreduce", "n_elem=1000000", "--verify-data"}), 130);
+  EXPECT_EQ(interrupted(path(), {"matmul-composite", "M=16384", "K=16384", "N=16384"}), 130);
+  EXPECT_EQ(interrupted(path(), {"ccl-allreduce", "n_elem=1000000", "--verify-data"}), 130);
   EXPECT_EQ(files(), 0u);
 }
 
 TEST_F(RunCommand, AFileThatWasThereSurvivesAnInterrupt) {
-  std::ofstream(folder_ / "out.json") << "old";
-  EXPECT_EQ(interrupted(folder_, {"matmul-composite", "M=16384", "K=16384", "N=16384"}), 130);
+  std::ofstream(path() / "out.json") << "old";
+  EXPECT_EQ(interrupted(path(), {"matmul-composite", "M=16384", "K=16384", "N=16384"}), 130);
   std::string text;
-  std::ifstream(folder_ / "out.json") >> text;
+  std::ifstream(path() / "out.json") >> text;
   EXPECT_EQ(text, "old");
   EXPECT_EQ(files(), 1u);
 }
@@ -218,7 +196,7 @@ TEST_F(RunCommand, AFullDiskIsReported) {
                                       "va-offset-verify",
                                       "n_elem=64",
                                       "--json",
-                                      (folder_ / "out.json").string()};
+                                      (path() / "out.json").string()};
   const Outcome outcome = run_program(command, {.largest_file = 4096});
   EXPECT_EQ(outcome.exit_code, 2) << outcome.err;
   EXPECT_EQ(files(), 0u);

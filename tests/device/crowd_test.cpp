@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <mutex>
-#include <random>
 #include <tuple>
 
 #include "device/traffic.hpp"
@@ -13,6 +12,8 @@
 namespace kernbench::device {
 namespace {
 
+using testing::observed;
+using testing::Random;
 using testing::seeds;
 using testing::Tracked;
 using testing::Use;
@@ -41,9 +42,9 @@ class Instants final : public FabricWatcher {
       last_;
 };
 
-class Crowd {
+class Crowd : Random {
  public:
-  Crowd(std::uint32_t seed, FabricOptions options) : random_(seed), world_(machine(), options) {
+  Crowd(std::uint32_t seed, FabricOptions options) : Random(seed), world_(machine(), options) {
     grid_ = Time::from_ps(pick({1, 10, 125, 500, 1000, 4000}));
     spread_ = pick({0, 1, 7, 60, 1000});
     const int groups = pick(1, 3);
@@ -79,21 +80,8 @@ class Crowd {
   }
 
   std::vector<std::int64_t> observe(int threads) {
-    std::vector<std::int64_t> all;
-    for (const Time until : {grid_ * (spread_ / 2) + 3_ns, grid_ * spread_ + 70_ns, Time::never()}) {
-      world_.simulation.run({.until = until, .threads = threads});
-      for (std::uint32_t i = 0; i < world_.graph.link_count(); ++i) {
-        const LinkUse use = world_.fabric.use({i});
-        all.push_back(use.bytes.count());
-        all.push_back(use.deepest_wait.ps());
-      }
-    }
-    for (const auto& message : messages_) {
-      const auto times = message->times();
-      all.insert(all.end(), times.begin(), times.end());
-    }
-    for (const auto& use : uses_) all.push_back(use->ended.ps());
-    return all;
+    return observed(world_, threads, {grid_ * (spread_ / 2) + 3_ns, grid_ * spread_ + 70_ns, Time::never()},
+                    messages_, uses_);
   }
   std::vector<Instants::Booking> bookings() {
     Instants instants;
@@ -104,9 +92,6 @@ class Crowd {
   FabricCounters counters() const { return world_.fabric.counters(); }
 
  private:
-  int pick(int low, int high) { return std::uniform_int_distribution(low, high)(random_); }
-  int pick(std::initializer_list<int> all) { return all.begin()[pick(0, static_cast<int>(all.size()) - 1)]; }
-
   /// Some have links so fast that a packet takes no time that could be counted.
   std::vector<std::string> machine() {
     const bool odd = pick(0, 2) == 0;
@@ -218,7 +203,6 @@ class Crowd {
     uses_.back()->start_at(grid_ * pick(0, spread_));
   }
 
-  std::mt19937 random_;
   World world_;
   Time grid_;
   int spread_ = 0;

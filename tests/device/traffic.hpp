@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <map>
 #include <memory>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,16 @@ inline Seeds seeds(std::uint32_t first, std::uint32_t count) {
   first = number("KERNBENCH_FIRST_SEED", first);
   return {first, first + number("KERNBENCH_SEEDS", count)};
 }
+
+class Random {
+ public:
+  explicit Random(std::uint32_t seed) : engine_(seed) {}
+  int pick(int low, int high) { return std::uniform_int_distribution(low, high)(engine_); }
+  int pick(std::initializer_list<int> all) { return all.begin()[pick(0, static_cast<int>(all.size()) - 1)]; }
+
+ private:
+  std::mt19937 engine_;
+};
 
 /// A message that remembers when each of its packets came, however that was told.
 class Tracked final : public Message {
@@ -95,5 +106,26 @@ class Use {
   sim::MemberEvent<&Use::start> start_;
   sim::MemberEvent<&Use::end> done_;
 };
+
+/// Everything that can be observed of them, with looks at the links at these times.
+inline std::vector<std::int64_t> observed(World& world, int threads, std::initializer_list<Time> looks,
+                                          const std::vector<std::unique_ptr<Tracked>>& messages,
+                                          const std::vector<std::unique_ptr<Use>>& uses) {
+  std::vector<std::int64_t> all;
+  for (const Time until : looks) {
+    world.simulation.run({.until = until, .threads = threads});
+    for (std::uint32_t i = 0; i < world.graph.link_count(); ++i) {
+      const LinkUse use = world.fabric.use({i});
+      all.push_back(use.bytes.count());
+      all.push_back(use.deepest_wait.ps());
+    }
+  }
+  for (const auto& message : messages) {
+    const auto times = message->times();
+    all.insert(all.end(), times.begin(), times.end());
+  }
+  for (const auto& use : uses) all.push_back(use->ended.ps());
+  return all;
+}
 
 }  // namespace kernbench::device::testing

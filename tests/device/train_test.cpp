@@ -4,14 +4,14 @@
 
 #include <fmt/format.h>
 
-#include <random>
-
 #include "device/traffic.hpp"
 
 namespace kernbench::device {
 namespace {
 
+using testing::observed;
 using testing::Probe;
+using testing::Random;
 using testing::seeds;
 using testing::Tracked;
 using testing::Use;
@@ -20,11 +20,11 @@ using topology::NodeId;
 using topology::NodeKind;
 
 /// Random machines and traffic, made from a seed.
-class Traffic {
+class Traffic : Random {
  public:
   /// Borders of a picosecond are a case of their own; with them, threads meet at every picosecond.
   Traffic(std::uint32_t seed, FabricOptions options, bool narrow_borders = false)
-      : random_(seed), world_(machine(narrow_borders), options) {
+      : Random(seed), world_(machine(narrow_borders), options) {
     grid_ = Time::from_ps(pick({1, 250, 500, 1000}));
     spread_ = 1 << pick(3, 12);
     const int bundles = pick(0, 4);
@@ -37,29 +37,14 @@ class Traffic {
 
   /// Everything that can be observed, with a look at the links in between.
   std::vector<std::int64_t> observe(int threads) {
-    std::vector<std::int64_t> all;
-    for (const Time until : {grid_ * (spread_ / 2), grid_ * spread_ + 100_ns, Time::never()}) {
-      world_.simulation.run({.until = until, .threads = threads});
-      for (std::uint32_t i = 0; i < world_.graph.link_count(); ++i) {
-        const LinkUse use = world_.fabric.use({i});
-        all.push_back(use.bytes.count());
-        all.push_back(use.deepest_wait.ps());
-      }
-    }
-    for (const auto& message : messages_) {
-      const auto times = message->times();
-      all.insert(all.end(), times.begin(), times.end());
-    }
-    for (const auto& use : uses_) all.push_back(use->ended.ps());
+    auto all = observed(world_, threads, {grid_ * (spread_ / 2), grid_ * spread_ + 100_ns, Time::never()},
+                        messages_, uses_);
     all.push_back(static_cast<std::int64_t>(world_.fabric.counters().packet_hops));
     return all;
   }
   FabricCounters counters() const { return world_.fabric.counters(); }
 
  private:
-  int pick(int low, int high) { return std::uniform_int_distribution(low, high)(random_); }
-  int pick(std::initializer_list<int> all) { return all.begin()[pick(0, static_cast<int>(all.size()) - 1)]; }
-
   /// Half of the machines have links on which packets take whole picoseconds.
   std::vector<std::string> machine(bool narrow_borders) {
     const bool odd = pick(0, 1) == 0;
@@ -155,7 +140,6 @@ class Traffic {
     uses_.back()->start_at(any_time());
   }
 
-  std::mt19937 random_;
   World world_;
   Time grid_;
   int spread_ = 0;

@@ -19,19 +19,10 @@ using namespace kernbench::dtypes;
 using testing::kSlice;
 using testing::pe_of;
 using testing::QueueWorld;
+using testing::Random;
 using testing::seeds;
 using testing::Transfer;
 using topology::NodeKind;
-
-class Random {
- public:
-  explicit Random(std::uint32_t seed) : engine_(seed) {}
-  int pick(int low, int high) { return std::uniform_int_distribution(low, high)(engine_); }
-  int pick(std::initializer_list<int> all) { return all.begin()[pick(0, static_cast<int>(all.size()) - 1)]; }
-
- private:
-  std::mt19937 engine_;
-};
 
 std::vector<std::string> random_machine(Random& random, int sips) {
   std::vector<std::string> all = {fmt::format("system.sips.count={}", sips),
