@@ -14,13 +14,13 @@ namespace {
 using enum DType;
 
 const Registry& registry() {
-  static const Registry kRegistry = builtin_registry();
-  return kRegistry;
+  static const Registry registry = builtin_registry();
+  return registry;
 }
 
 const topology::Machine& default_machine() {
-  static const auto kMachine = topology::load_machine("default", {}, topology::builtin_registry());
-  return kMachine;
+  static const auto machine = topology::load_machine("default", {}, topology::builtin_registry());
+  return machine;
 }
 
 constexpr Bytes kSlot = 64_B;  // 32 elements of f16

@@ -14,8 +14,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 const Registry& registry() {
-  static const Registry kRegistry = builtin_registry();
-  return kRegistry;
+  static const Registry registry = builtin_registry();
+  return registry;
 }
 
 Config load(const std::string& text, std::vector<std::string> overrides = {}) {

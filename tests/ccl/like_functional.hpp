@@ -8,8 +8,8 @@
 namespace kernbench::ccl {
 
 inline const Registry& registry() {
-  static const Registry kRegistry = builtin_registry();
-  return kRegistry;
+  static const Registry registry = builtin_registry();
+  return registry;
 }
 
 inline Settings settings_of(const std::string& name, std::vector<std::string> set) {

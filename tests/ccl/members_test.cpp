@@ -16,8 +16,8 @@ using ::testing::IsEmpty;
 using ::testing::IsSupersetOf;
 
 const Registry& registry() {
-  static const Registry kRegistry = builtin_registry();
-  return kRegistry;
+  static const Registry registry = builtin_registry();
+  return registry;
 }
 
 Members members(const MachineShape& shape, const char* mapper, const MemberRequest& request) {

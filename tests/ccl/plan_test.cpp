@@ -21,8 +21,8 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 const Registry& registry() {
-  static const Registry kRegistry = builtin_registry();
-  return kRegistry;
+  static const Registry registry = builtin_registry();
+  return registry;
 }
 
 struct Planned {

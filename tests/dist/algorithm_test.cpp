@@ -9,8 +9,8 @@ namespace {
 using ccl::Group;
 
 const ccl::Registry& registry() {
-  static const ccl::Registry kRegistry = ccl::builtin_registry();
-  return kRegistry;
+  static const ccl::Registry registry = ccl::builtin_registry();
+  return registry;
 }
 
 /// The all-reduces that serve single PEs.
