@@ -72,19 +72,30 @@ double peak_rss_mb() {
   return static_cast<double>(usage.ru_maxrss) / 1024;
 }
 
+/// Of launches that follow each other: each leaves the host when the one before it is complete.
+struct StreamBound {
+  Time sum;
+  LowerBound longest;
+  void add(const LowerBound& launch) {
+    sum += launch.time;
+    if (launch.time > longest.time) longest = launch;
+  }
+};
+
 /// Traces of launches with their bounds, and what they moved.
 void add_launches(RunResult& result, Engine& engine, const Workloads& works) {
   TrafficTotals totals;
-  std::map<int, Time> of_sip;
+  std::map<int, StreamBound> of_stream;
   for (const auto& request : engine.requests()) {
     if (request->phase() != Phase::launch) continue;
     const Workload& work = works.at(request->number());
     result.launches.push_back({request->trace(), lower_bound(work)});
     const LaunchResult& launch = result.launches.back();
     totals.add(work, launch.trace.pe_exec);
-    of_sip[launch.trace.sip] += launch.bound.time;
+    of_stream[request->stream().number()].add(launch.bound);
   }
-  for (const auto& [sip, bound] : of_sip) result.lower_bound = std::max(result.lower_bound, bound);
+  for (const auto& [stream, bound] : of_stream)
+    if (bound.sum > result.lower_bound.time) result.lower_bound = {bound.sum, bound.longest.resource};
   result.utilization = totals.over(result.summary, engine.device().graph());
 }
 

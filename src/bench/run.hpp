@@ -56,7 +56,7 @@ struct RunResult {
   Time total;
   std::uint64_t hash = 0;
   std::vector<LaunchResult> launches;
-  Time lower_bound;                  // launches of a SIP one after the other; of several SIPs the longest
+  LowerBound lower_bound;  // launches of a stream one after the other; of several streams the longest
   std::optional<trace::RunLog> log;  // what follows refers to it
   trace::Summary summary;
   trace::CriticalPath critical_path;

@@ -80,7 +80,7 @@ Json to_json(const RunResult& result) {
           {"launches", launches_json(result)},
           {"op_log_summary", trace::json_of(result.summary)},
           {"utilization", utilization_json(result.utilization)},
-          {"lower_bound_ns", result.lower_bound.ns()},
+          {"lower_bound_ns", result.lower_bound.time.ns()},
           {"critical_path", trace::json_of(result.critical_path)},
           {"hazards", hazards_json(result.hazards)},
           {"results", results_json(result.report)},

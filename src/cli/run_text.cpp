@@ -55,13 +55,10 @@ void put_utilization(std::string& out, const bench::Utilization& u) {
                  percent(u.engines.dma_write), percent(u.hbm), percent(u.link_max), where);
 }
 
-void put_bound(std::string& out, const RunResult& result) {
-  const auto longest = std::max_element(
-      result.launches.begin(), result.launches.end(),
-      [](const LaunchResult& a, const LaunchResult& b) { return a.bound.time < b.bound.time; });
-  if (longest == result.launches.end()) return;
-  fmt::format_to(std::back_inserter(out), "lower bound      {}, set by {}\n", to_string(result.lower_bound),
-                 longest->bound.resource);
+void put_bound(std::string& out, const bench::LowerBound& bound) {
+  if (bound.time == Time()) return;
+  fmt::format_to(std::back_inserter(out), "lower bound      {}, set by {}\n", to_string(bound.time),
+                 bound.resource);
 }
 
 void put_shares(std::string& out, const char* title, std::span<const trace::Share> shares,
@@ -114,7 +111,7 @@ std::string run_summary(const RunResult& result) {
   fmt::format_to(std::back_inserter(out), "simulated        {} in all, {} records, hash {:016x}\n",
                  to_string(result.total), result.summary.records, result.hash);
   put_utilization(out, result.utilization);
-  put_bound(out, result);
+  put_bound(out, result.lower_bound);
   put_critical_path(out, result.critical_path);
   put_hazards(out, result);
   const std::vector<std::string> idealised = result.machine.idealised();
