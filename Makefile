@@ -42,11 +42,11 @@ bench:
 
 sources = $(shell git ls-files '*.cpp' '*.hpp')
 format:
-	clang-format -i $(sources)
+	@clang-format -i $(sources)
 
 lint:
 	@scripts/setup.sh lint
-	clang-format --dry-run -Werror $(sources)
+	@clang-format --dry-run -Werror $(sources)
 	python3 scripts/check_layers.py
 	@cmake --preset release -B build/lint -DKERNBENCH_TESTS=ON -DKERNBENCH_BENCH=ON -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON > /dev/null
 	@cmake --build build/lint --target guides src/topology/embedded_machines.cpp src/ccl/embedded_ccl.cpp > /dev/null

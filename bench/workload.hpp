@@ -2,6 +2,7 @@
 // this.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <ctime>
 
@@ -10,15 +11,23 @@ namespace kernbench::bench {
 struct Result {
   std::int64_t units = 0;      // what the case counts: timeouts, hops, messages
   std::uint64_t checksum = 0;  // made of the times of all units; equal for all engines
-  double seconds = 0;          // CPU time of the run, without building the model
+  double seconds = 0;          // CPU time of the run, without building the model, unless the case says otherwise
 };
 
-/// CPU time, so that other work on the machine does not count. All cases run on one thread.
+/// CPU time, so that other work on the machine does not count. For cases that run on one thread.
 template <class Body>
 double seconds_of(Body&& body) {
   const auto start = std::clock();
   body();
   return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+}
+
+/// Seconds on the clock on the wall: what a user waits, on as many cores as the work uses.
+template <class Body>
+double wall_seconds_of(Body&& body) {
+  const auto start = std::chrono::steady_clock::now();
+  body();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 /// The pseudo-random numbers of all engines, 31 bits each.

@@ -104,7 +104,7 @@ enum class LogStorage { memory, disk, none };
 
 struct TorchOptions {
   bool data = true;        // compute real numbers when the host reads
-  int threads = 1;         // that simulate; the results are the same
+  int threads = 0;         // that simulate; 0: one per core, where they pay; the results are the same
   int replay_threads = 0;  // that compute; 0: one per core; the same bits
   LogStorage log = LogStorage::memory;
   std::string log_folder = ".";                  // of LogStorage::disk

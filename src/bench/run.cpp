@@ -132,7 +132,8 @@ RunResult run(const Bench& bench, const Options& options, const topology::Machin
                    .report = BenchReport(how.verify)};
   Workloads works;
   Engine* engine = nullptr;
-  TorchOptions torch_options{.data = how.verify, .interrupt = how.interrupt};
+  TorchOptions torch_options{
+      .data = how.verify, .threads = how.threads, .replay_threads = how.threads, .interrupt = how.interrupt};
   if (how.progress)
     torch_options.progress = [&](const runtime::Progress& clock) {
       how.progress(progress_of(*engine, clock));

@@ -30,6 +30,7 @@ struct RunOptions {
   std::vector<std::string> ccl_overrides;      // of its values: ccl.defaults.n_slots=8
   bool verify = false;                         // compute numbers, and have the bench compare them
   bool strict = false;                         // hazards are failures
+  int threads = 0;                             // that simulate and compute; 0: one per core, where they pay
   const std::atomic<bool>* interrupt = nullptr;
   std::function<void(const RunProgress&)> progress;  // called about ten times a second while time passes
 };

@@ -25,6 +25,7 @@ struct RunCommand {
   std::string device = "all";
   bool verify = false;
   bool strict = false;
+  int threads = 0;
   std::string json;
   bool quiet = false;
 
@@ -68,6 +69,7 @@ int run_bench_command(const Session& session, const RunCommand& command) {
                        .ccl_overrides = command.machine.ccl_overrides(),
                        .verify = command.verify,
                        .strict = command.strict,
+                       .threads = command.threads,
                        .interrupt = &interrupt.flag(),
                        .progress = [&](const bench::RunProgress& progress) { display.show(progress); }});
   }();
@@ -97,6 +99,12 @@ void declare(CLI::App& command, RunCommand& options, const Session& session) {
       ->capture_default_str();
   command.add_flag("--verify-data", options.verify, "Compute the numbers and compare them with a reference");
   command.add_flag("--strict", options.strict, "Let hazards fail the run");
+  command
+      .add_option("--threads", options.threads,
+                  "Threads to use; 0: one per core, where they pay. The result is the same")
+      ->type_name("N")
+      ->check(CLI::Range(0, 1024))
+      ->capture_default_str();
   command.add_option("--json", options.json, "Write the result for programs; - for standard output")
       ->type_name("FILE")
       ->check(needs_a_name());

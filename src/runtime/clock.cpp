@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <thread>
 
 #include "kernbench/error.hpp"
 #include "runtime/requests.hpp"
@@ -14,7 +15,14 @@ Clock::Clock(device::Processors& processors, const TorchOptions& options)
     : processors_(processors),
       simulation_(processors.device().simulation()),
       host_(processors.device().host_partition()),
-      options_(options) {}
+      options_(options),
+      cores_(static_cast<int>(std::thread::hardware_concurrency())) {}
+
+sim::RunOptions Clock::until(Time end) const {
+  const bool free = options_.threads <= 0;
+  const int of_use = std::min(cores_, simulation_.partitions() - 1);  // the host's partition has little to do
+  return {.until = end, .threads = free ? of_use : options_.threads, .thrifty = free};
+}
 
 void Clock::run_until_any(std::span<Request* const> requests) {
   if (std::ranges::any_of(requests, &Request::done)) return;
@@ -32,8 +40,7 @@ void Clock::run_until_any(std::span<Request* const> requests) {
 /// Of programs that fail side by side each may fail once more.
 void Clock::run_dry() {
   for (auto left = processors_.device().machine().total_pes(); true; --left) try {
-      while (simulation_.run({.until = Time::never(), .threads = options_.threads, .interrupt = nullptr}) ==
-             sim::Outcome::stopped) {
+      while (simulation_.run(until(Time::never())) == sim::Outcome::stopped) {
       }
       return;
     } catch (...) {
@@ -51,12 +58,13 @@ void Clock::run(std::span<Request* const> requests) {
         {"runtime.interrupted", "", fmt::format("the run was stopped at {}", to_string(now())), ""});
   if (!std::ranges::any_of(requests, &Request::done)) fail_deadlock(*requests.front());
   // The clock stopped at an event; the others of this instant belong to it.
-  simulation_.run({.until = now(), .threads = options_.threads, .interrupt = nullptr});
+  simulation_.run(until(now()));
 }
 
 /// In slices of simulated time that take about a tenth of a second each, if somebody wants to know.
 sim::Outcome Clock::run_with_progress() {
-  sim::RunOptions run{.until = Time::never(), .threads = options_.threads, .interrupt = options_.interrupt};
+  sim::RunOptions run = until(Time::never());
+  run.interrupt = options_.interrupt;
   if (!options_.progress) return simulation_.run(run);
   using WallClock = std::chrono::steady_clock;
   Time slice = 1_us;

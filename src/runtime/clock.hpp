@@ -40,12 +40,14 @@ class Clock {
  private:
   void run(std::span<Request* const> requests);
   sim::Outcome run_with_progress();
+  sim::RunOptions until(Time end) const;
   [[noreturn]] void fail_deadlock(const Request& request);
 
   device::Processors& processors_;
   sim::Simulation& simulation_;
   sim::Partition& host_;
   const TorchOptions& options_;
+  const int cores_;  // asked once: the answer is read from a file
   std::exception_ptr failure_;
   bool interrupted_ = false;
 };

@@ -4,10 +4,11 @@
 
 #include <algorithm>
 #include <atomic>
-#include <barrier>
 #include <system_error>
 #include <thread>
 #include <utility>
+
+#include "sim/meeting.hpp"
 
 namespace kernbench::sim {
 
@@ -45,14 +46,22 @@ void Simulation::reset() {
 struct Simulation::Worker {
   std::size_t begin = 0;
   std::size_t end = 0;
-  Time next;             // earliest thing known to happen in its partitions or by its letters
-  bool stopped = false;  // one of its partitions has stopped
+  std::uint64_t events = 0;  // of the last window
+  Time next;                 // earliest thing known to happen in its partitions or by its letters
+  bool stopped = false;      // one of its partitions has stopped
   std::vector<std::vector<Letter>> outgoing;  // per receiving worker; filled during a window
   std::vector<std::vector<Letter>> incoming;  // per sending worker; emptied at the start of the next
 };
 
+/// Events that a window must take off the busiest thread to be worth a meeting of all threads, if that is for
+/// the run to judge. A meeting takes about a microsecond, an event 50 to 150 ns.
+constexpr std::uint64_t kWorthSharing = 50;
+/// A share of so many events is over before anybody who waits for it falls asleep, unless its thread has no core.
+constexpr std::uint64_t kShortShare = 300;
+constexpr int kLongestRest = 4096;
+
 /// One call of `run`. Each round every worker runs its partitions to the end of the window; when all have
-/// come to the end, one of them plans the next window.
+/// come to the end, one of them plans the next window, and runs it for all while that is not worth sharing.
 class Simulation::Run {
  public:
   Run(Simulation& simulation, const RunOptions& options);
@@ -61,6 +70,9 @@ class Simulation::Run {
 
  private:
   bool plan();
+  bool shares();
+  void note_meeting(int asleep);
+  void run_alone();
   void open_window(Time start);
   void exchange_letters();
   void receive(Worker& worker);
@@ -79,6 +91,10 @@ class Simulation::Run {
   Time window_end_;  // inclusive
   Outcome outcome_ = Outcome::drained;
   bool done_ = false;
+  bool alone_ = false;  // no thread could be started
+  // Where other work takes the cores, threads wait for each other most of the time. They rest, longer each time.
+  int rest_ = 0;  // windows to run alone
+  int next_rest_ = 1;
 };
 
 Simulation::Run::Run(Simulation& simulation, const RunOptions& options)
@@ -89,8 +105,9 @@ Simulation::Run::Run(Simulation& simulation, const RunOptions& options)
   const std::size_t n = workers_.size();
   for (std::size_t w = 0; w < n; ++w) {
     Worker& worker = workers_[w];
-    worker.begin = sim_.partitions_.size() * w / n;
-    worker.end = sim_.partitions_.size() * (w + 1) / n;
+    // Rounded up: the first share has partition 0 in it, the host of a machine, which has little to do.
+    worker.begin = (sim_.partitions_.size() * w + n - 1) / n;
+    worker.end = (sim_.partitions_.size() * (w + 1) + n - 1) / n;
     worker.outgoing.resize(n);
     worker.incoming.resize(n);
     for (std::size_t i = worker.begin; i < worker.end; ++i) {
@@ -112,13 +129,44 @@ Simulation::Run::~Run() {
 }
 
 Outcome Simulation::Run::operator()() {
-  if (workers_.size() > 1)
-    run_on_threads();
-  else
-    while (plan()) run_window(workers_.front());
+  while (!done_ && plan()) {
+    if (shares())
+      run_on_threads();  // mostly to the end
+    else
+      run_alone();
+  }
+  for (Worker& worker : workers_) receive(worker);
   settle_clocks();
   throw_first_error();
   return outcome_;
+}
+
+/// Whether the window that was planned is for all threads: judged by what the last one gave them to do.
+bool Simulation::Run::shares() {
+  if (workers_.size() == 1 || alone_) return false;
+  if (!options_.thrifty) return true;
+  if (rest_ > 0) return --rest_, false;
+  std::uint64_t sum = 0, most = 0;
+  for (const Worker& w : workers_) {
+    sum += w.events;
+    most = std::max(most, w.events);
+  }
+  return sum - most >= kWorthSharing;
+}
+
+void Simulation::Run::note_meeting(int asleep) {
+  std::uint64_t most = 0;
+  for (const Worker& w : workers_) most = std::max(most, w.events);
+  const bool crowded = asleep > 0 && most <= kShortShare;
+  rest_ = crowded ? next_rest_ : 0;
+  next_rest_ = crowded ? std::min(4 * next_rest_, kLongestRest) : std::max(next_rest_ / 2, 1);
+}
+
+void Simulation::Run::run_alone() {
+  for (Worker& worker : workers_) {
+    receive(worker);
+    run_window(worker);
+  }
 }
 
 // Brings idle partitions up to the others, so that whatever is scheduled between two runs respects the
@@ -189,10 +237,14 @@ void Simulation::Run::receive(Worker& worker) {
 }
 
 void Simulation::Run::run_window(Worker& worker) {
+  worker.events = 0;
   for (std::size_t i = worker.begin; i < worker.end; ++i)
     if (sim_.next_[i] <= window_end_) {
-      sim_.partitions_[i]->run(window_end_, options_.interrupt);
-      worker.stopped |= sim_.partitions_[i]->stop_;
+      Partition& p = *sim_.partitions_[i];
+      const std::uint64_t before = p.events_;
+      p.run(window_end_, options_.interrupt);
+      worker.events += p.events_ - before;
+      worker.stopped |= p.stop_;
     }
   find_next(worker);
 }
@@ -204,14 +256,17 @@ void Simulation::Run::find_next(Worker& worker) {
     for (const Letter& letter : bag) worker.next = std::min(worker.next, letter.at);
 }
 
+/// Runs the window that was planned and all that follow.
 void Simulation::Run::run_on_threads() {
-  std::barrier round(static_cast<std::ptrdiff_t>(workers_.size()), [this]() noexcept { plan(); });
+  Meeting meeting(static_cast<int>(workers_.size()));
   const auto work = [&](Worker& worker) {
-    while (true) {
-      round.arrive_and_wait();
+    while (!done_) {
       receive(worker);
-      if (done_) return;
       run_window(worker);
+      meeting.come([this](int asleep) {
+        note_meeting(asleep);
+        while (plan() && !shares()) run_alone();
+      });
     }
   };
   // Threads wait until all of them exist: one that is missing would be waited for in every round.
@@ -230,7 +285,9 @@ void Simulation::Run::run_on_threads() {
       });
   } catch (...) {
     decide(give_up);
-    refuse_threads(threads.size() + 1);
+    if (!options_.thrifty) refuse_threads(threads.size() + 1);
+    alone_ = true;
+    return run_alone();
   }
   decide(go);
   work(workers_.front());

@@ -5,13 +5,16 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
 #include <fstream>
 #include <memory>
+#include <set>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 namespace kernbench::sim {
@@ -133,14 +136,63 @@ TEST(Simulation, TheOrderOfEventsIsTheSameWithAnyNumberOfThreads) {
   reference.sim().run();
   const auto events = reference.sim().counters().events;
   EXPECT_GT(events, 6U * 400U * 3U);
-  for (const int threads : {2, 3, 4, 6, 16}) {
-    SCOPED_TRACE(threads);
-    Traffic traffic;
-    EXPECT_EQ(traffic.sim().run({.threads = threads}), Outcome::drained);
-    EXPECT_EQ(traffic.hashes(), reference.hashes());
-    EXPECT_EQ(traffic.sim().counters().events, events);
-    EXPECT_EQ(traffic.sim().now(), reference.sim().now());
+  for (const int threads : {2, 3, 4, 6, 16})
+    for (const bool thrifty : {false, true}) {
+      SCOPED_TRACE(testing::Message() << threads << (thrifty ? " thrifty" : ""));
+      Traffic traffic;
+      EXPECT_EQ(traffic.sim().run({.threads = threads, .thrifty = thrifty}), Outcome::drained);
+      EXPECT_EQ(traffic.hashes(), reference.hashes());
+      EXPECT_EQ(traffic.sim().counters().events, events);
+      EXPECT_EQ(traffic.sim().now(), reference.sim().now());
+    }
+}
+
+/// Every partition ticks, a hundred times at each instant; in the second half of the time only the first one does.
+class Crowd {
+ public:
+  static constexpr int kPartitions = 3, kTickers = 100, kTicks = 50;
+  Crowd() {
+    for (int p = 0; p < kPartitions; ++p)
+      for (int i = 0; i < kTickers; ++i)
+        sim.partition(p).spawn(tick(sim.partition(p), *this, p == 0 ? 2 * kTicks : kTicks));
   }
+
+  Simulation sim{kPartitions, 10_ps};
+  std::array<std::set<std::thread::id>, kPartitions> ran_on;
+
+ private:
+  static Process tick(Partition& here, Crowd& crowd, int ticks) {
+    for (int i = 0; i < ticks; ++i) {
+      co_await delay(10_ps);
+      crowd.ran_on[static_cast<std::size_t>(here.id())].insert(std::this_thread::get_id());
+    }
+  }
+};
+
+TEST(Simulation, AThriftyRunSharesItsWindowsWhileSeveralPartitionsAreBusy) {
+  Crowd crowd;
+  EXPECT_EQ(crowd.sim.run({.threads = 3, .thrifty = true}), Outcome::drained);
+  // 300 events a window, of which the others take 200 off the caller: each partition has a thread.
+  EXPECT_FALSE(crowd.ran_on[1].contains(std::this_thread::get_id()));
+  EXPECT_FALSE(crowd.ran_on[2].contains(std::this_thread::get_id()));
+  EXPECT_NE(crowd.ran_on[1], crowd.ran_on[2]);
+  // 100 tickers start; 100, 50 and 50 ticks each.
+  EXPECT_EQ(crowd.sim.counters().events, 300U + 100U * (100U + 50U + 50U));
+  EXPECT_EQ(crowd.sim.now(), 1000_ps);
+}
+
+TEST(Simulation, AThriftyRunWakesNobodyForALittleWork) {
+  Simulation sim(3, 10_ps);
+  std::set<std::thread::id> threads;
+  for (int p = 0; p < 3; ++p)
+    sim.partition(p).spawn([](std::set<std::thread::id>& ran_on) -> Process {
+      for (int i = 0; i < 100; ++i) {
+        co_await delay(10_ps);
+        ran_on.insert(std::this_thread::get_id());
+      }
+    }(threads));
+  EXPECT_EQ(sim.run({.threads = 3, .thrifty = true}), Outcome::drained);
+  EXPECT_EQ(threads, std::set{std::this_thread::get_id()});
 }
 
 TEST(Simulation, RunningInSlicesOfTimeChangesNothing) {
@@ -275,7 +327,7 @@ TEST(Simulation, IdlePartitionsTakeNoPartInTheRun) {
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they need address space themselves
 /// Runs on eight threads where there is room for the stacks of but a few.
-void run_short_of_threads() {
+void run_short_of_threads(bool thrifty) {
   constexpr std::size_t kStack = 64 << 20;
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
@@ -289,9 +341,10 @@ void run_short_of_threads() {
   ::alarm(60);  // rather than hang
 
   Simulation sim(8, 10_ps);
-  for (int p = 0; p < 8; ++p) sim.partition(p).spawn(ticker(sim.partition(p), 100, 0));
+  for (int p = 0; p < 8; ++p)
+    for (int i = 0; i < 50; ++i) sim.partition(p).spawn(ticker(sim.partition(p), 100, 0));
   try {
-    sim.run({.threads = 8});
+    sim.run({.threads = 8, .thrifty = thrifty});
     std::fputs("nothing was thrown", stderr);
   } catch (const InputError& e) {
     std::fputs(e.what(), stderr);
@@ -300,7 +353,12 @@ void run_short_of_threads() {
 }
 
 TEST(Simulation, ThreadsThatCannotBeStartedAreAnErrorAndLeaveItWhole) {
-  EXPECT_EXIT(run_short_of_threads(), testing::ExitedWithCode(0), "only [1-7] of 8 threads could be started");
+  EXPECT_EXIT(run_short_of_threads(false), testing::ExitedWithCode(0),
+              "only [1-7] of 8 threads could be started");
+}
+
+TEST(Simulation, AThriftyRunDoesWithoutThreadsThatCannotBeStarted) {
+  EXPECT_EXIT(run_short_of_threads(true), testing::ExitedWithCode(0), "nothing was thrown");
 }
 #endif
 

@@ -13,6 +13,7 @@ namespace kernbench::sim {
 struct RunOptions {
   Time until = Time::never();  // run every event at or before this
   int threads = 1;             // at most one per partition is used; an InputError if they cannot be started
+  bool thrifty = false;  // threads rest where they do not pay; whichever cannot be started is done without
   const std::atomic<bool>* interrupt =
       nullptr;  // set from outside (Ctrl-C) to end the run between two events
 };
