@@ -1,7 +1,6 @@
 #include "device/control_path.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <utility>
 
 #include "kernbench/error.hpp"
@@ -16,6 +15,15 @@ ControlSpec ControlSpec::of(const topology::Machine& machine) {
           machine.at("launch").bytes("control_bytes"), machine.at("launch").text("start") == "barrier"};
 }
 
+namespace {
+
+/// Of a message that waits for nobody.
+Time unloaded(const Route& route, Bytes bytes) {
+  return route.latency + route.pace.bandwidth().time_for(bytes);
+}
+
+}  // namespace
+
 /// A CPU on the way: serves one message at a time.
 struct ControlPath::Cpu {
   Cpu(Fabric& fabric, NodeId n, Time overhead)
@@ -26,61 +34,107 @@ struct ControlPath::Cpu {
   sim::Server server;
 };
 
-/// One step of a control message: over the fabric to a node, or through a CPU; `then()` follows.
-class ControlPath::Step {
- public:
-  Step() : data_(*this), arrived_(*this) {}
+/// That of a cube. It knows the ways to its PEs: each request takes them all.
+struct ControlPath::MCpu : Cpu {
+  struct Way {
+    Route* there = nullptr;
+    Route* back = nullptr;
+    Time unloaded;  // there
+  };
+  using Cpu::Cpu;
 
-  void send(Fabric& fabric, Route& route, Bytes bytes, std::function<void()> then) {
-    then_ = std::move(then);
-    if (bytes == 0_B) return fabric.signal(route, arrived_);
-    data_.route = &route;
-    data_.bytes = bytes;
-    fabric.send(data_);
+  const Way& way(Fabric& fabric, PeCoord pe, NodeKind part, Bytes bytes) {
+    auto known =
+        std::find_if(ways.begin(), ways.end(), [&](const auto& parts) { return parts.first == part; });
+    if (known == ways.end())
+      known =
+          ways.insert(ways.end(), {part, std::vector<Way>(static_cast<std::size_t>(fabric.graph().pes()))});
+    Way& way = known->second[static_cast<std::size_t>(pe.pe)];
+    if (way.there) return way;
+    const NodeId end = fabric.graph().pe(pe, part);
+    way = {&fabric.route(node, end), &fabric.route(end, node), Time()};
+    way.unloaded = device::unloaded(*way.there, bytes);
+    return way;
   }
 
-  void serve(Cpu& cpu, std::function<void()> then) {
-    then_ = std::move(then);
-    cpu.partition.schedule_at(arrived_, cpu.server.reserve(cpu.service));
+  std::vector<std::pair<NodeKind, std::vector<Way>>>
+      ways;  // per part of a PE, per PE; found when first needed
+};
+
+/// One step of a control message: over the fabric to a node, or through a CPU; `then` follows.
+template <class Owner>
+class ControlPath::Step : public sim::Event {
+ public:
+  using Then = void (ControlPath::*)(Owner&);
+  explicit Step(Owner& owner) : Event(&arrive), owner_(owner) {}
+
+  void send(ControlPath& path, Route& route, Then then) {
+    note(path, then);
+    const Bytes bytes = path.spec_.message_bytes;
+    if (bytes == 0_B) return path.fabric_.signal(route, *this);
+    if (!data_) data_ = std::make_unique<Data>(*this);
+    data_->route = &route;
+    data_->bytes = bytes;
+    path.fabric_.send(*data_);
+  }
+
+  void serve(ControlPath& path, Cpu& cpu, Then then) {
+    wait(path, cpu.partition, cpu.server.reserve(cpu.service), then);
+  }
+
+  void wait(ControlPath& path, sim::Partition& here, Time until, Then then) {
+    note(path, then);
+    here.schedule_at(*this, until);
   }
 
  private:
   struct Data final : Message {
     explicit Data(Step& s) : step(s) {}
-    void on_delivered() override { step.arrive(); }
+    void on_delivered() override { step.fire(); }
     Step& step;
   };
-  void arrive() { std::exchange(then_, nullptr)(); }
+  void note(ControlPath& path, Then then) {
+    path_ = &path;
+    then_ = then;
+  }
+  static void arrive(sim::Event& e) {
+    auto& step = static_cast<Step&>(e);
+    (step.path_->*step.then_)(step.owner_);
+  }
 
-  Data data_;
-  std::function<void()> then_;
-  sim::MemberEvent<&Step::arrive> arrived_;
+  Owner& owner_;
+  ControlPath* path_ = nullptr;
+  Then then_ = nullptr;
+  std::unique_ptr<Data> data_;  // only if messages have bytes
+};
+
+/// The way to a target PE, and back.
+struct ControlPath::Leg final : PeTask {
+  Leg() : step(*this) {}
+  const MCpu::Way* way = nullptr;
+  Cube* cube = nullptr;
+  Step<Leg> step;
 };
 
 /// A target cube of a request.
 struct ControlPath::Cube {
-  struct Pe {
-    PeTask task;
-    Step step;  // there, then back
-  };
-  ControlRequest* request = nullptr;
-  Cpu* cpu = nullptr;
-  Step step;  // there, through the CPU, and back the same way
-  std::vector<std::unique_ptr<Pe>> pes;
+  Cube() : step(*this) {}
+  State* state = nullptr;
+  MCpu* cpu = nullptr;
+  Leg* legs = nullptr;  // its PEs'
+  std::size_t count = 0;
   std::size_t open = 0;
+  Time answered;    // when the last answer so far is here
+  Step<Cube> step;  // there, through the CPU, and back the same way
 };
 
 struct ControlRequest::State {
-  ControlPath::Step step;
-  std::vector<std::unique_ptr<ControlPath::Cube>> cubes;
+  explicit State(ControlRequest& r) : request(r), step(*this) {}
+  ControlRequest& request;
+  ControlPath::Step<State> step;
+  std::vector<ControlPath::Cube> cubes;
+  std::vector<ControlPath::Leg> legs;  // in the order of targets
   std::size_t open = 0;
-
-  ControlPath::Cube& cube_of(CubeCoord cube) {
-    const auto found = std::find_if(cubes.begin(), cubes.end(),
-                                    [&](const auto& c) { return c->pes.front()->task.pe.in_cube() == cube; });
-    KB_ASSERT(found != cubes.end(), "a completion from {}, which was no target", to_string(cube));
-    return **found;
-  }
 };
 
 ControlRequest::ControlRequest() = default;
@@ -92,14 +146,14 @@ ControlPath::ControlPath(Fabric& fabric, const topology::Machine& machine)
   for (int sip = 0; sip < graph.sips(); ++sip) {
     io_cpus_.push_back(std::make_unique<Cpu>(fabric, graph.io(sip, NodeKind::io_cpu), spec_.io_cpu));
     for (int cube = 0; cube < graph.cubes(); ++cube)
-      m_cpus_.push_back(std::make_unique<Cpu>(fabric, graph.m_cpu({sip, cube}), spec_.m_cpu));
+      m_cpus_.push_back(std::make_unique<MCpu>(fabric, graph.m_cpu({sip, cube}), spec_.m_cpu));
   }
 }
 
 ControlPath::~ControlPath() = default;
 
 ControlPath::Cpu& ControlPath::io_cpu(int sip) { return *io_cpus_[static_cast<std::size_t>(sip)]; }
-ControlPath::Cpu& ControlPath::m_cpu(CubeCoord cube) {
+ControlPath::MCpu& ControlPath::m_cpu(CubeCoord cube) {
   return *m_cpus_[static_cast<std::size_t>(cube.sip * fabric_.graph().cubes() + cube.cube)];
 }
 
@@ -112,96 +166,116 @@ void ControlPath::submit(ControlRequest& request) {
   request.submitted_ = fabric_.partition_of(graph.host()).now();
   request.late_starts_ = 0;
   request.latest_ = Time();
-  request.state_ = std::make_unique<ControlRequest::State>();
-  Cpu& cpu = io_cpu(request.sip);
-  request.state_->step.send(
-      fabric_, fabric_.route(graph.host(), cpu.node), spec_.message_bytes, [this, &request] {
-        request.state_->step.serve(io_cpu(request.sip), [this, &request] { fan_out(request); });
-      });
+  request.state_ = std::make_unique<State>(request);
+  Route& route = fabric_.route(graph.host(), io_cpu(request.sip).node);
+  request.state_->step.send(*this, route, &ControlPath::at_io_cpu);
 }
 
-/// When an unloaded message from the IO CPU reaches the farthest target.
-Time ControlPath::stamp(const ControlRequest& request) const {
-  const topology::Graph& graph = fabric_.graph();
+void ControlPath::at_io_cpu(State& state) {
+  state.step.serve(*this, io_cpu(state.request.sip), &ControlPath::fan_out);
+}
+
+/// Cubes and legs of a request. The stamp is when an unloaded message from the IO CPU, which has it now, reaches the
+/// farthest target.
+void ControlPath::make_legs(State& state) {
+  const std::vector<PeCoord>& targets = state.request.targets;
+  std::size_t cubes = 1;
+  for (std::size_t i = 1; i < targets.size(); ++i) cubes += targets[i].cube != targets[i - 1].cube ? 1 : 0;
+  state.cubes = std::vector<Cube>(cubes);
+  state.legs = std::vector<Leg>(targets.size());
+  const Cpu& io = io_cpu(state.request.sip);
   Time farthest;
-  for (const PeCoord& pe : request.targets) {
-    const Route& to_cube = fabric_.route(graph.io(pe.sip, NodeKind::io_cpu), graph.m_cpu(pe.in_cube()));
-    const Route& to_pe = fabric_.route(graph.m_cpu(pe.in_cube()), graph.pe(pe, request.part));
-    const auto unloaded = [&](const Route& route) {
-      return route.latency + route.pace.bandwidth().time_for(spec_.message_bytes);
-    };
-    farthest = std::max(farthest, unloaded(to_cube) + spec_.m_cpu + unloaded(to_pe));
+  Time to_cube;
+  Cube* cube = nullptr;
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    Leg& leg = state.legs[i];
+    if (!cube || targets[i].cube != targets[i - 1].cube) {
+      cube = cube ? cube + 1 : state.cubes.data();
+      cube->state = &state;
+      cube->cpu = &m_cpu(targets[i].in_cube());
+      cube->legs = &leg;
+      to_cube = unloaded(fabric_.route(io.node, cube->cpu->node), spec_.message_bytes) + spec_.m_cpu;
+    }
+    ++cube->count;
+    leg.request = &state.request;
+    leg.pe = targets[i];
+    leg.index = i;
+    leg.cube = cube;
+    leg.way = &cube->cpu->way(fabric_, leg.pe, state.request.part, spec_.message_bytes);
+    farthest = std::max(farthest, to_cube + leg.way->unloaded);
   }
-  return fabric_.partition_of(graph.io(request.sip, NodeKind::io_cpu)).now() + farthest;
+  if (!spec_.barrier) return;
+  for (Leg& leg : state.legs) leg.stamp = io.partition.now() + farthest;
 }
 
 /// The IO CPU has worked on it: on to all target cubes at once.
-void ControlPath::fan_out(ControlRequest& request) {
-  const Time start = spec_.barrier ? stamp(request) : Time();
-  auto& cubes = request.state_->cubes;
-  for (const PeCoord& pe : request.targets) {
-    if (cubes.empty() || cubes.back()->pes.front()->task.pe.in_cube() != pe.in_cube()) {
-      cubes.push_back(std::make_unique<Cube>());
-      cubes.back()->request = &request;
-      cubes.back()->cpu = &m_cpu(pe.in_cube());
-    }
-    cubes.back()->pes.push_back(std::make_unique<Cube::Pe>());
-    cubes.back()->pes.back()->task = {&request, pe, start, {}};
-  }
-  request.state_->open = cubes.size();
-  for (const auto& cube : cubes) {
-    Route& route = fabric_.route(io_cpu(request.sip).node, cube->cpu->node);
-    cube->step.send(fabric_, route, spec_.message_bytes,
-                    [this, c = cube.get()] { c->step.serve(*c->cpu, [this, c] { fan_out(*c); }); });
-  }
+void ControlPath::fan_out(State& state) {
+  make_legs(state);
+  state.open = state.cubes.size();
+  const NodeId from = io_cpu(state.request.sip).node;
+  for (Cube& cube : state.cubes)
+    cube.step.send(*this, fabric_.route(from, cube.cpu->node), &ControlPath::at_m_cpu);
 }
+
+void ControlPath::at_m_cpu(Cube& cube) { cube.step.serve(*this, *cube.cpu, &ControlPath::fan_out); }
 
 /// The M CPU has worked on it: on to all target PEs at once.
 void ControlPath::fan_out(Cube& cube) {
-  cube.open = cube.pes.size();
-  for (const auto& pe : cube.pes) {
-    Route& route = fabric_.route(cube.cpu->node, fabric_.graph().pe(pe->task.pe, cube.request->part));
-    pe->step.send(fabric_, route, spec_.message_bytes, [this, t = &pe->task] { at_pe(*t); });
-  }
+  cube.open = cube.count;
+  for (Leg* leg = cube.legs; leg != cube.legs + cube.count; ++leg)
+    leg->step.send(*this, *leg->way->there, &ControlPath::at_pe);
 }
 
-void ControlPath::at_pe(PeTask& task) {
-  ControlRequest& request = *task.request;
-  task.arrival = fabric_.partition_of(fabric_.graph().pe(task.pe, request.part)).now();
-  if (spec_.barrier && task.arrival > task.stamp) {
+void ControlPath::at_pe(Leg& leg) {
+  ControlRequest& request = *leg.request;
+  leg.arrival = leg.cube->cpu->partition.now();
+  if (spec_.barrier && leg.arrival > leg.stamp) {
     ++request.late_starts_;
-    request.latest_ = std::max(request.latest_, task.arrival - task.stamp);
+    request.latest_ = std::max(request.latest_, leg.arrival - leg.stamp);
   }
-  request.at_pe(task);
+  request.at_pe(leg);
 }
 
+/// Answers of no bytes wait for nobody, so that it is known when they will be back: the last one alone makes an event.
 void ControlPath::complete(PeTask& task) {
-  Cube& cube = task.request->state_->cube_of(task.pe.in_cube());
-  const auto pe =
-      std::find_if(cube.pes.begin(), cube.pes.end(), [&](const auto& p) { return &p->task == &task; });
-  Route& route = fabric_.route(fabric_.graph().pe(task.pe, task.request->part), cube.cpu->node);
-  (*pe)->step.send(fabric_, route, spec_.message_bytes, [this, &cube] { fold(cube); });
+  auto& leg = static_cast<Leg&>(task);
+  Cube& cube = *leg.cube;
+  if (spec_.message_bytes > 0_B) return leg.step.send(*this, *leg.way->back, &ControlPath::back_at_m_cpu);
+  sim::Partition& here = cube.cpu->partition;
+  cube.answered = std::max(cube.answered, here.now() + leg.way->back->latency);
+  if (--cube.open == 0) cube.step.wait(*this, here, cube.answered, &ControlPath::fold);
+}
+
+void ControlPath::back_at_m_cpu(Leg& leg) {
+  if (--leg.cube->open == 0) fold(*leg.cube);
 }
 
 /// The M CPU works on the folded completion once, after the last PE.
-void ControlPath::fold(Cube& cube) {
-  if (--cube.open > 0) return;
-  cube.step.serve(*cube.cpu, [this, &cube] {
-    Route& route = fabric_.route(cube.cpu->node, io_cpu(cube.request->sip).node);
-    cube.step.send(fabric_, route, spec_.message_bytes, [this, &cube] { fold(*cube.request); });
-  });
+void ControlPath::fold(Cube& cube) { cube.step.serve(*this, *cube.cpu, &ControlPath::answer); }
+
+void ControlPath::answer(Cube& cube) {
+  Route& route = fabric_.route(cube.cpu->node, io_cpu(cube.state->request.sip).node);
+  cube.step.send(*this, route, &ControlPath::back_at_io_cpu);
 }
 
 /// The IO CPU, likewise, after the last cube.
-void ControlPath::fold(ControlRequest& request) {
-  if (--request.state_->open > 0) return;
-  request.state_->step.serve(io_cpu(request.sip), [this, &request] {
-    Route& route = fabric_.route(io_cpu(request.sip).node, fabric_.graph().host());
-    request.state_->step.send(fabric_, route, spec_.message_bytes, [this, &request] {
-      request.completed_ = fabric_.partition_of(fabric_.graph().host()).now();
-      request.on_completed();
-    });
-  });
+void ControlPath::back_at_io_cpu(Cube& cube) {
+  State& state = *cube.state;
+  if (--state.open == 0) state.step.serve(*this, io_cpu(state.request.sip), &ControlPath::answer);
+}
+
+void ControlPath::answer(State& state) {
+  Route& route = fabric_.route(io_cpu(state.request.sip).node, fabric_.graph().host());
+  state.step.send(*this, route, &ControlPath::back_at_host);
+}
+
+void ControlPath::back_at_host(State& state) {
+  ControlRequest& request = state.request;
+  // Its memory may serve the next request. Messages with bytes leave traces in the partitions they come from.
+  std::unique_ptr<State> over;
+  if (spec_.message_bytes == 0_B) over = std::move(request.state_);
+  request.completed_ = fabric_.partition_of(fabric_.graph().host()).now();
+  request.on_completed();
 }
 
 }  // namespace kernbench::device

@@ -28,8 +28,9 @@ class ControlRequest;
 struct PeTask {
   ControlRequest* request = nullptr;
   PeCoord pe;
-  Time stamp;    // with `launch.start: barrier`, the instant at which all PEs may start
-  Time arrival;  // of the request at this PE
+  std::size_t index = 0;  // among the request's targets
+  Time stamp;             // with `launch.start: barrier`, the instant at which all PEs may start
+  Time arrival;           // of the request at this PE
 };
 
 /// A request that goes to PEs of one SIP: a map, a launch, an installation. Derive from it, name the targets,
@@ -79,23 +80,35 @@ class ControlPath {
 
  private:
   friend struct ControlRequest::State;
+  template <class Owner>
   class Step;
   struct Cpu;
+  struct MCpu;
+  struct Leg;
   struct Cube;
+  using State = ControlRequest::State;
 
-  void fan_out(ControlRequest& request);
+  // In the order in which they follow each other.
+  void at_io_cpu(State& state);
+  void fan_out(State& state);
+  void at_m_cpu(Cube& cube);
   void fan_out(Cube& cube);
-  void at_pe(PeTask& task);
+  void at_pe(Leg& leg);
+  void back_at_m_cpu(Leg& leg);
   void fold(Cube& cube);
-  void fold(ControlRequest& request);
-  Time stamp(const ControlRequest& request) const;
-  Cpu& m_cpu(CubeCoord cube);
+  void answer(Cube& cube);
+  void back_at_io_cpu(Cube& cube);
+  void answer(State& state);
+  void back_at_host(State& state);
+
+  void make_legs(State& state);
+  MCpu& m_cpu(CubeCoord cube);
   Cpu& io_cpu(int sip);
 
   Fabric& fabric_;
   const ControlSpec spec_;
   std::vector<std::unique_ptr<Cpu>> io_cpus_;  // per SIP
-  std::vector<std::unique_ptr<Cpu>> m_cpus_;   // per cube
+  std::vector<std::unique_ptr<MCpu>> m_cpus_;  // per cube
 };
 
 }  // namespace kernbench::device

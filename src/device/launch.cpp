@@ -29,8 +29,7 @@ KernelLaunch::KernelLaunch(Processors& processors, std::uint32_t number, int at_
 
 void KernelLaunch::at_pe(PeTask& task) {
   if (epoch_ != processors_.epoch()) return;  // given up on its way
-  const auto at = std::find(targets.begin(), targets.end(), task.pe);
-  ProgramTask& program = tasks_[static_cast<std::size_t>(at - targets.begin())];
+  ProgramTask& program = tasks_[task.index];
   program.submitted = submitted();
   program.earliest = task.stamp;
   program.before = before;

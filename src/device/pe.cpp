@@ -40,12 +40,7 @@ Pe::Pe(Processors& processors, PeCoord at)
       stream_(std::make_unique<TileStream>(*this)),
       ipcq_(processors, at, *this),
       tasks_(partition_),
-      progress_(partition_),
-      dma_ops_(std::make_unique<Pool<DmaOp>>()),
-      compute_ops_(std::make_unique<Pool<ComputeOp>>()),
-      composite_ops_(std::make_unique<Pool<CompositeOp>>()),
-      send_ops_(std::make_unique<Pool<SendOp>>()),
-      receive_ops_(std::make_unique<Pool<ReceiveOp>>()) {
+      progress_(partition_) {
   partition_.spawn(issue_programs());
 }
 
@@ -184,15 +179,15 @@ Pe::Op& Pe::make_op(isa::CommandIndex index, Queue queue) {
     switch (queue) {
       case dma_read:
       case dma_write:
-        return dma_ops_->take(*this);
+        return dma_ops_.take(*this);
       case scheduler:
-        return composite_ops_->take(*this);
+        return composite_ops_.take(*this);
       case gemm:
       case math:
-        return compute_ops_->take(*this);
+        return compute_ops_.take(*this);
       default:
-        if (program().command(index).kind == isa::CommandKind::ipcq_send) return send_ops_->take(*this);
-        return receive_ops_->take(*this);
+        if (program().command(index).kind == isa::CommandKind::ipcq_send) return send_ops_.take(*this);
+        return receive_ops_.take(*this);
     }
   };
   Op& op = take();
@@ -216,6 +211,7 @@ void Pe::note_memory_use(Op& op) {
   std::array<isa::Access, 3> bytes;
   const int count = isa::accesses(program(), op.command(), bytes);
   op.touches_memory = count > 0;
+  if (op.touches_memory) op.bytes_free.reset();
   for (int i = 0; i < count; ++i) memory_in_use_.push_back({&op, bytes[static_cast<std::size_t>(i)]});
 }
 
@@ -227,19 +223,27 @@ bool conflict(const isa::Access& a, const isa::Access& b) {
 
 }  // namespace
 
-/// Its tiles are ready, and no earlier command still works on its bytes. Once so, it stays so.
-bool Pe::is_ready(const Op& op) const {
-  if (op.ready) return true;
-  if (op.waits_for != isa::kNone && !retired_[op.waits_for].done) return false;
-  op.waits_for = isa::kNone;
+/// A command that makes one of its tiles and has not retired; kNone if there is none.
+isa::CommandIndex Pe::missing(const Op& op) const {
   for (const isa::ValueId id : program().reads(op.command())) {
     const isa::CommandIndex producer = program().value(id).producer;
-    if (producer != isa::kNone && !retired_[producer].done) return op.waits_for = producer, false;
+    if (producer != isa::kNone && !retired_[producer].done) return producer;
   }
-  return op.ready = !op.touches_memory || memory_is_free(op);
+  return isa::kNone;
+}
+
+/// Its tiles are ready, and no earlier command still works on its bytes. Once so, it stays so.
+bool Pe::is_ready(const Op& op) const { return missing(op) == isa::kNone && memory_is_free(op); }
+
+/// Whether the first one is. If not, notes what it waits for.
+bool Pe::is_ready(OpQueue& waiting) const {
+  const isa::CommandIndex producer = missing(*waiting.first);
+  waiting.waits_for = producer == isa::kNone ? OpQueue::kAnything : producer;
+  return producer == isa::kNone && memory_is_free(*waiting.first);
 }
 
 bool Pe::memory_is_free(const Op& op) const {
+  if (!op.touches_memory) return true;
   for (const MemoryUse& mine : memory_in_use_) {
     if (mine.op != &op) continue;
     for (const MemoryUse& other : memory_in_use_)
@@ -256,7 +260,7 @@ Cause Pe::why_now(const Op& op, Queue queue) const {
     const OpRef ref{static_cast<std::uint16_t>(partition_.id()), retired_[producer].serial};
     cause.consider(Cause::at(ref, retired_[producer].at, Reason::operand));
   }
-  if (op.bytes_free) cause.consider(*op.bytes_free);
+  if (op.touches_memory && op.bytes_free) cause.consider(*op.bytes_free);
   cause.consider(engine_free_[queue]);
   if (queue >= kEngines) cause.consider(why_now_in_port(op));
   return cause;
@@ -277,14 +281,16 @@ bool Pe::engine_has_room(Queue queue) const {
   }
 }
 
-bool Pe::can_start(Op& op, Queue queue) {
-  if (queue >= kEngines) return port_can_start(op);
-  return engine_has_room(queue) && is_ready(op);
+/// Whether the first one can. If not, notes what it waits for.
+bool Pe::can_start(OpQueue& waiting, Queue queue) {
+  if (queue >= kEngines) return port_can_start(waiting);
+  waiting.waits_for = OpQueue::kAnything;
+  return engine_has_room(queue) && is_ready(waiting);
 }
 
 void Pe::start_ready(Queue queue) {
   OpQueue& waiting = queues_[queue];
-  while (waiting.first && !aborted_ && can_start(*waiting.first, queue)) {
+  while (waiting.first && !aborted_ && can_start(waiting, queue)) {
     Op& op = *waiting.first;
     waiting.pop_front();
     op.cause = why_now(op, queue);
@@ -296,9 +302,13 @@ void Pe::start_ready(Queue queue) {
   }
 }
 
-void Pe::start_all() {
-  for (Queue queue = 0; queue < queues_.size(); ++queue)
-    if (queues_[queue].first) start_ready(queue);
+/// A command has retired, or something else has ended.
+void Pe::start_all(isa::CommandIndex retired) {
+  for (Queue queue = 0; queue < queues_.size(); ++queue) {
+    const OpQueue& waiting = queues_[queue];
+    const bool may_go = waiting.waits_for == retired || waiting.waits_for == OpQueue::kAnything;
+    if (waiting.first && may_go) start_ready(queue);
+  }
 }
 
 OpRecord Pe::record_of(const Op& op, OpKind kind) const {
@@ -328,7 +338,7 @@ void Pe::retire(Op& op) {
   if (by_retiring) engine_free_[op.in] = Cause::at(op.ref, now, Reason::engine);
   release_scratch(op.command());
   op.recycle();
-  start_all();
+  start_all(op.index());
   if (op.in == dma_read) stream_->on_channel_room(engine_free_[dma_read]);
   progressed();
 }

@@ -75,9 +75,13 @@ class Pe : private RoomListener, private QueueUser {
 
   /// Commands in program order.
   struct OpQueue {
+    // What the first one may wait for, but a command that has to retire:
+    static constexpr isa::CommandIndex kAnything = isa::kNone;    // look again whenever one has retired
+    static constexpr isa::CommandIndex kOthers = isa::kNone - 1;  // other PEs: their message will start it
     Op* first = nullptr;
     Op* last = nullptr;
-    std::size_t size = 0;
+    std::uint32_t size = 0;
+    isa::CommandIndex waits_for = kAnything;
     void push_back(Op& op);
     void insert(Op& op);  // where it belongs
     void pop_front();
@@ -120,12 +124,14 @@ class Pe : private RoomListener, private QueueUser {
 
   // The queues.
   void start_ready(Queue queue);
-  void start_all();
+  void start_all(isa::CommandIndex retired = isa::kNone);
+  isa::CommandIndex missing(const Op& op) const;
   bool is_ready(const Op& op) const;
+  bool is_ready(OpQueue& waiting) const;
   bool memory_is_free(const Op& op) const;
   Cause why_now(const Op& op, Queue queue) const;
   bool engine_has_room(Queue queue) const;
-  bool can_start(Op& op, Queue queue);
+  bool can_start(OpQueue& waiting, Queue queue);
   void note_memory_use(Op& op);
   void free_memory(const Op& op);
   void on_room(ComputeEngine& engine, const Work& left) override;
@@ -139,7 +145,7 @@ class Pe : private RoomListener, private QueueUser {
   QueuePort& port_of(const isa::Command& command) const;
   void open_ports();
   Queue queue_of_port(const isa::Command& command) const;
-  bool port_can_start(Op& op);
+  bool port_can_start(OpQueue& waiting);
   Cause why_now_in_port(const Op& op) const;
   bool in_use(const QueuePort& port) const { return ports_ && task_->queues->wiring == port.wiring; }
   void on_message(QueuePort& port) override;
@@ -175,14 +181,15 @@ class Pe : private RoomListener, private QueueUser {
   template <class T>
   struct Pool {
     std::vector<std::unique_ptr<T>> all;
-    std::vector<T*> idle;
+    Op* idle = nullptr;
     T& take(Pe& pe);
+    void give_back(T& op);
   };
-  std::unique_ptr<Pool<DmaOp>> dma_ops_;
-  std::unique_ptr<Pool<ComputeOp>> compute_ops_;
-  std::unique_ptr<Pool<CompositeOp>> composite_ops_;
-  std::unique_ptr<Pool<SendOp>> send_ops_;
-  std::unique_ptr<Pool<ReceiveOp>> receive_ops_;
+  Pool<DmaOp> dma_ops_;
+  Pool<ComputeOp> compute_ops_;
+  Pool<CompositeOp> composite_ops_;
+  Pool<SendOp> send_ops_;
+  Pool<ReceiveOp> receive_ops_;
 
   // Of the program that runs.
   ProgramTask* task_ = nullptr;

@@ -103,8 +103,8 @@ void Pe::ComputeOp::on_done() {
 
 void Pe::CompositeOp::start() { pe_.stream_->start(*this); }
 
-void Pe::DmaOp::recycle() { pe_.dma_ops_->idle.push_back(this); }
-void Pe::ComputeOp::recycle() { pe_.compute_ops_->idle.push_back(this); }
-void Pe::CompositeOp::recycle() { pe_.composite_ops_->idle.push_back(this); }
+void Pe::DmaOp::recycle() { pe_.dma_ops_.give_back(*this); }
+void Pe::ComputeOp::recycle() { pe_.compute_ops_.give_back(*this); }
+void Pe::CompositeOp::recycle() { pe_.composite_ops_.give_back(*this); }
 
 }  // namespace kernbench::device

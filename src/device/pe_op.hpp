@@ -1,12 +1,15 @@
 // Commands under way in a PE.
 #pragma once
 
+#include <utility>
+
 #include "device/address_map.hpp"
 #include "device/pe.hpp"
 
 namespace kernbench::device {
 
-class Pe::Op {
+/// As many of these wait as queues are deep: what is needed meanwhile is one cache line.
+class alignas(64) Pe::Op {
  public:
   explicit Op(Pe& pe) : pe_(pe) {}
   virtual ~Op() = default;
@@ -14,26 +17,29 @@ class Pe::Op {
   /// Makes it the given command, forgetting what it was before.
   void become(isa::CommandIndex index, Queue queue) {
     index_ = index;
-    in = queue;
-    bytes_free.reset();
+    move_to(queue);
     command_ = &pe_.program().command(index);
-    touches_memory = ready = false;
-    waits_for = isa::kNone;
   }
+
+  void move_to(Queue queue) { in = static_cast<std::uint16_t>(queue); }
 
   isa::CommandIndex index() const { return index_; }
   const isa::Command& command() const { return *command_; }
 
-  Queue in = 0;        // its queue
-  Op* next = nullptr;  // there
+  Op* next = nullptr;    // in its queue, or idle
+  std::uint16_t in = 0;  // its queue
   bool touches_memory = false;
-  mutable bool ready = false;                        // tiles and bytes
-  mutable isa::CommandIndex waits_for = isa::kNone;  // a producer that had not retired
-  Cause issued;                                      // when the CPU had issued it
-  std::optional<Cause> bytes_free;                   // when the last earlier access to its bytes retired
-  Cause cause;                                       // of its start
+
+ protected:
+  isa::CommandIndex index_ = 0;
+  const isa::Command* command_ = nullptr;
+
+ public:
+  Cause issued;  // when the CPU had issued it
+  Cause cause;   // of its start
   OpRef ref;
-  Time taken;  // by its engine
+  Time taken;                       // by its engine
+  std::optional<Cause> bytes_free;  // when the last earlier access to its bytes retired
 
   /// The engine takes it: operands are ready.
   virtual void start() = 0;
@@ -42,8 +48,6 @@ class Pe::Op {
 
  protected:
   Pe& pe_;
-  isa::CommandIndex index_ = 0;
-  const isa::Command* command_ = nullptr;
 };
 
 /// load, store and load_scalar.
@@ -134,6 +138,7 @@ inline void Pe::OpQueue::pop_front() {
   first = first->next;
   if (!first) last = nullptr;
   --size;
+  waits_for = kAnything;
 }
 
 inline void Pe::OpQueue::insert(Op& op) {
@@ -143,17 +148,18 @@ inline void Pe::OpQueue::insert(Op& op) {
   op.next = *at;
   *at = &op;
   ++size;
+  waits_for = kAnything;
 }
 
 template <class T>
 T& Pe::Pool<T>::take(Pe& pe) {
-  if (idle.empty()) {
-    all.push_back(std::make_unique<T>(pe));
-    return *all.back();
-  }
-  T& op = *idle.back();
-  idle.pop_back();
-  return op;
+  if (!idle) return *all.emplace_back(std::make_unique<T>(pe));
+  return static_cast<T&>(*std::exchange(idle, idle->next));
+}
+
+template <class T>
+void Pe::Pool<T>::give_back(T& op) {
+  op.next = std::exchange(idle, &op);
 }
 
 }  // namespace kernbench::device

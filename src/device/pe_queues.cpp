@@ -36,16 +36,19 @@ Pe::Queue Pe::queue_of_port(const isa::Command& command) const {
 }
 
 /// A send looks for a credit when its tile is ready.
-bool Pe::port_can_start(Op& op) {
+bool Pe::port_can_start(OpQueue& waiting) {
+  const Op& op = *waiting.first;
   if (op.command().kind == isa::CommandKind::ipcq_recv) {
     const auto& receive = static_cast<const ReceiveOp&>(op);
-    return receive.port() && receive.port()->receives.has(receive.number()) && is_ready(op);
+    waiting.waits_for = OpQueue::kOthers;
+    return receive.port() && receive.port()->receives.has(receive.number()) && is_ready(waiting);
   }
-  if (!is_ready(op)) return false;
+  if (!is_ready(waiting)) return false;
   SendSide& sends = port_of(op.command()).sends;
   const bool polled = sends.polls();
   const bool may_go = sends.may_go();
   if (polled != sends.polls()) ++polling_;
+  if (!may_go && !sends.polls()) waiting.waits_for = OpQueue::kOthers;
   return may_go;
 }
 
@@ -76,7 +79,7 @@ void Pe::claim_messages() {
     op.claim(*port);
     if (!op.from_any()) continue;
     queues_[op.in].pop_front();
-    op.in = receives_of(*port);
+    op.move_to(receives_of(*port));
     queues_[op.in].insert(op);
   }
   if (claimed == 0) return;
@@ -210,10 +213,10 @@ void Pe::ReceiveOp::finish() {
   pe_.retire(*this);
 }
 
-void Pe::SendOp::recycle() { pe_.send_ops_->idle.push_back(this); }
+void Pe::SendOp::recycle() { pe_.send_ops_.give_back(*this); }
 void Pe::ReceiveOp::recycle() {
   port_ = nullptr;
-  pe_.receive_ops_->idle.push_back(this);
+  pe_.receive_ops_.give_back(*this);
 }
 
 }  // namespace kernbench::device

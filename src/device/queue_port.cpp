@@ -1,5 +1,7 @@
 #include "device/queue_port.hpp"
 
+#include <utility>
+
 #include "device/device.hpp"
 #include "device/pe_ipcq.hpp"
 #include "device/processors.hpp"
@@ -8,19 +10,21 @@
 namespace kernbench::device {
 
 /// A message on its way: a write into its slot whose acknowledgement goes to the peer's pe_ipcq, where it is the
-/// announcement. Each slot has one; the slot's credit is what permits to use it again.
+/// announcement. Its slot's credit is what permits to use it again.
 class SendSide::Parcel final : public Access {
  public:
-  Parcel(SendSide& side, std::uint32_t slot)
+  explicit Parcel(SendSide& side)
       : side_(side),
-        address_(side.plan_.sends_to + side.rules_.slot_size * slot),
-        place_(side.ipcq_.device().locate(address_, side.rules_.slot_size)),
+        ring_(side.ipcq_.device().locate(side.plan_.sends_to, side.rules_.slot_size * side.rules_.slots)),
         announced_at_(side.ipcq_.device().graph().pe(side.plan_.peer, topology::NodeKind::pe_ipcq)),
         go_(*this) {}
+
+  Parcel* next_idle = nullptr;
 
   void send(const SendFacts& facts, std::uint32_t number, LeavingSend& op) {
     facts_ = facts;
     number_ = number;
+    in_ring_ = side_.rules_.slot_size * (number % side_.slots());
     op_ = &op;
     PeIpcq& ipcq = side_.ipcq_;
     const Time now = ipcq.partition().now();
@@ -31,8 +35,8 @@ class SendSide::Parcel final : public Access {
 
  private:
   void go() {
-    place_.extent.row_bytes = facts_.bytes.count();
-    start(*place_.memory, announced_at_, side_.ipcq_.tcm(), Direction::write, place_.extent, Channel::queue,
+    const Extent slot{.offset = ring_.extent.offset + in_ring_.count(), .row_bytes = facts_.bytes.count()};
+    start(*ring_.memory, announced_at_, side_.ipcq_.tcm(), Direction::write, slot, Channel::queue,
           &side_.lane_);
   }
 
@@ -57,15 +61,15 @@ class SendSide::Parcel final : public Access {
 
   void on_done() override {
     PeIpcq& receiver = side_.ipcq_.peer(side_.plan_.peer);
-    receiver.announce(address_, side_.plan_.send_ring, facts_, through_memory());
+    receiver.announce(side_.plan_.sends_to + in_ring_, side_.plan_.send_ring, facts_, through_memory());
   }
 
   SendSide& side_;
-  const address::PhysAddr address_;
-  DmaTransfer::Piece place_;
+  const DmaTransfer::Piece ring_;
   const topology::NodeId announced_at_;
   SendFacts facts_;
   std::uint32_t number_ = 0;
+  Bytes in_ring_;  // where its slot begins
   LeavingSend* op_ = nullptr;
   Time left_;
   sim::MemberEvent<&Parcel::go> go_;
@@ -77,7 +81,7 @@ SendSide::SendSide(PeIpcq& ipcq, QueuePort& port)
       plan_(port.plan),
       rules_(port.wiring->rules()),
       freed_(static_cast<std::size_t>(rules_.slots)),
-      parcels_(static_cast<std::size_t>(rules_.slots)),
+      in_slot_(static_cast<std::size_t>(rules_.slots)),
       look_(*this) {}
 
 SendSide::~SendSide() = default;
@@ -99,20 +103,22 @@ void SendSide::send(const SendFacts& facts, LeavingSend& op) {
   KB_ASSERT(has_credit(), "{} sends {} without credit", to_string(ipcq_.at()), plan_.direction);
   first_look_ = next_look_ = Time::never();
   const std::uint32_t number = my_head_++;
-  parcel(number % slots()).send(facts, number, op);
+  Parcel& parcel = take_parcel();
+  in_slot_[number % slots()] = &parcel;
+  parcel.send(facts, number, op);
 }
 
-SendSide::Parcel& SendSide::parcel(std::uint32_t slot) {
-  auto& parcel = parcels_[slot];
-  if (!parcel) parcel = std::make_unique<Parcel>(*this, slot);
-  return *parcel;
+SendSide::Parcel& SendSide::take_parcel() {
+  if (!idle_) return *parcels_.emplace_back(std::make_unique<Parcel>(*this));
+  return *std::exchange(idle_, idle_->next_idle);
 }
 
 void SendSide::on_credit(const Cause& freed) {
   const Time now = ipcq_.partition().now();
-  Cause& slot = freed_[peer_tail_cache_++ % slots()];
-  slot = freed;
-  slot.met = now;
+  const std::uint32_t slot = peer_tail_cache_++ % slots();
+  freed_[slot] = freed;
+  freed_[slot].met = now;
+  in_slot_[slot]->next_idle = std::exchange(idle_, in_slot_[slot]);
   if (!polls()) return look();
   if (next_look_ != Time::never()) return;
   const std::int64_t looks = ((now - first_look_).ps() + rules_.poll.ps() - 1) / rules_.poll.ps();
@@ -122,15 +128,20 @@ void SendSide::on_credit(const Cause& freed) {
 
 void SendSide::look() { ipcq_.user().on_credit(port_); }
 
-/// The message that returns a slot. Each slot has one; that the slot has been written again says that the one
-/// before has arrived.
+/// The message that returns a slot. Within its partition it is idle when it has arrived; of one that went to another
+/// partition that is known when the slot has been written again.
 class ReceiveSide::Credit final : public Message {
  public:
   explicit Credit(ReceiveSide& side) : side_(side), arrived_(*this) {
+    Device& device = side.ipcq_.device();
     bytes = side.rules_.credit_bytes;
     channel = Channel::credit;
-    route = side.route_;
+    route = &device.fabric().route(side.ipcq_.node(),
+                                   device.graph().pe(side.plan_.peer, topology::NodeKind::pe_ipcq));
   }
+
+  Credit* next_idle = nullptr;
+  bool stays_here() const { return route->partition == route->last_partition; }
 
   void send(const Cause& because) {
     because_ = because;
@@ -142,7 +153,9 @@ class ReceiveSide::Credit final : public Message {
   void on_delivered() override { arrive(); }
   void arrive() {
     PeIpcq& sender = side_.ipcq_.peer(side_.plan_.peer);
-    sender.credit(side_.plan_.receives_from, side_.plan_.receive_ring, because_);
+    const Cause because = because_;
+    if (stays_here()) side_.give_back(*this);
+    sender.credit(side_.plan_.receives_from, side_.plan_.receive_ring, because);
   }
 
   ReceiveSide& side_;
@@ -155,7 +168,7 @@ ReceiveSide::ReceiveSide(PeIpcq& ipcq, const QueuePort& port)
       plan_(port.plan),
       rules_(port.wiring->rules()),
       slots_(static_cast<std::size_t>(rules_.slots)),
-      credits_(static_cast<std::size_t>(rules_.slots)) {}
+      abroad_(static_cast<std::size_t>(rules_.slots)) {}
 
 ReceiveSide::~ReceiveSide() = default;
 
@@ -164,6 +177,7 @@ bool ReceiveSide::announce(std::uint32_t at, const SendFacts& facts, Time commit
   Slot& slot = slots_[at];
   KB_ASSERT(!slot.arrived, "two messages in slot {} of {} {}", at, to_string(ipcq_.at()), plan_.direction);
   slot.arrived = true;
+  if (Credit* back = std::exchange(abroad_[at], nullptr)) give_back(*back);
   slot.bytes = facts.bytes;
   slot.sender = facts.program;
   slot.command = facts.command;
@@ -186,13 +200,16 @@ void ReceiveSide::consume(std::uint32_t number, const Cause& because) {
 void ReceiveSide::send_credit(const Cause& because) {
   const std::size_t slot = credits_sent_++ % slots_.size();
   slots_[slot].consumed = false;
-  if (!credits_[slot]) {
-    Device& device = ipcq_.device();
-    const topology::NodeId peer = device.graph().pe(plan_.peer, topology::NodeKind::pe_ipcq);
-    if (!route_) route_ = &device.fabric().route(ipcq_.node(), peer);
-    credits_[slot] = std::make_unique<Credit>(*this);
-  }
-  credits_[slot]->send(because);
+  Credit& credit = take_credit();
+  if (!credit.stays_here()) abroad_[slot] = &credit;
+  credit.send(because);
 }
+
+ReceiveSide::Credit& ReceiveSide::take_credit() {
+  if (!idle_) return *credits_.emplace_back(std::make_unique<Credit>(*this));
+  return *std::exchange(idle_, idle_->next_idle);
+}
+
+void ReceiveSide::give_back(Credit& credit) { credit.next_idle = std::exchange(idle_, &credit); }
 
 }  // namespace kernbench::device

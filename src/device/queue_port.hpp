@@ -60,7 +60,7 @@ class SendSide {
   class Parcel;
 
   void look();
-  Parcel& parcel(std::uint32_t slot);
+  Parcel& take_parcel();
 
   PeIpcq& ipcq_;
   QueuePort& port_;
@@ -68,9 +68,11 @@ class SendSide {
   const QueueRules& rules_;
   std::uint32_t my_head_ = 0;
   std::uint32_t peer_tail_cache_ = 0;
-  Lane lane_;                                     // messages leave in order
-  std::vector<Cause> freed_;                      // per slot
-  std::vector<std::unique_ptr<Parcel>> parcels_;  // per slot, made when first used
+  Lane lane_;                     // messages leave in order
+  std::vector<Cause> freed_;      // per slot
+  std::vector<Parcel*> in_slot_;  // per slot: the one that carried its message
+  Parcel* idle_ = nullptr;
+  std::vector<std::unique_ptr<Parcel>> parcels_;  // made when needed: as many as were ever under way at once
   Time first_look_ = Time::never();
   Time next_look_ = Time::never();  // the first that will find a credit
   sim::MemberEvent<&SendSide::look> look_;
@@ -113,6 +115,8 @@ class ReceiveSide {
   class Credit;
 
   void send_credit(const Cause& because);
+  Credit& take_credit();
+  void give_back(Credit& credit);
 
   PeIpcq& ipcq_;
   const InstalledWiring::End& plan_;
@@ -122,8 +126,9 @@ class ReceiveSide {
   std::uint32_t my_tail_ = 0;
   std::uint32_t credits_sent_ = 0;
   std::vector<Slot> slots_;
-  std::vector<std::unique_ptr<Credit>> credits_;  // per slot, made when first used
-  Route* route_ = nullptr;                        // of credits
+  Credit* idle_ = nullptr;
+  std::vector<Credit*> abroad_;  // per slot: the one that went to another partition to return it
+  std::vector<std::unique_ptr<Credit>> credits_;  // made when needed: as many as were ever under way at once
 };
 
 struct QueuePort {
