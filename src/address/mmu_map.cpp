@@ -81,18 +81,37 @@ Bytes MmuMap::erase(VirtAddr begin, Bytes size) {
   const VirtAddr end = begin + size;
   KB_ASSERT(size >= 0_B && end >= begin, "unmapping {} B at {}", size.count(), to_string(begin));
   if (size == 0_B) return 0_B;
-  const auto first = windows_.begin() + static_cast<std::ptrdiff_t>(first_ending_after(begin));
-  const auto last = std::find_if(first, windows_.end(), [end](const Window& w) { return w.begin >= end; });
+  const std::size_t first = first_ending_after(begin);
   std::vector<Window> left_over;  // at most a head and a tail
   Bytes removed;
-  for (auto w = first; w != last; ++w) {
+  std::size_t last = first;
+  for (; last < windows_.size() && windows_[last].begin < end; ++last) {
+    const Window* w = &windows_[last];
     removed += std::min(w->end, end) - std::max(w->begin, begin);
     if (w->begin < begin) left_over.push_back({w->begin, begin, w->segment});
     if (w->end > end) left_over.push_back({end, w->end, w->segment});
   }
-  const auto at = windows_.erase(first, last);
-  windows_.insert(at, left_over.begin(), left_over.end());
+  remove(first, last);
+  const std::size_t at = first_ending_after(begin);
+  windows_.insert(windows_.begin() + static_cast<std::ptrdiff_t>(at), left_over.begin(), left_over.end());
   return removed;
+}
+
+/// Those before them move, if they are fewer: tensors are mostly dropped in the order in which they were mapped.
+void MmuMap::remove(std::size_t first, std::size_t last) {
+  if (first == last) return;
+  const auto at = [this](std::size_t i) { return windows_.begin() + static_cast<std::ptrdiff_t>(i); };
+  if (first - gone_ >= windows_.size() - last) {
+    windows_.erase(at(first), at(last));
+    return;
+  }
+  std::move_backward(at(gone_), at(first), at(last));
+  const std::size_t gone = gone_ + last - first;
+  std::fill(at(gone_), at(gone), Window());
+  gone_ = gone;
+  if (2 * gone_ < windows_.size()) return;
+  windows_.erase(windows_.begin(), at(gone_));
+  gone_ = 0;
 }
 
 const MmuMap::Window* MmuMap::window_at(VirtAddr a) const {
@@ -136,11 +155,11 @@ std::string MmuMap::neighbours_of(VirtAddr a) const {
     return fmt::format("{} at [{}, {}) {} B {}", w.segment->name(), to_string(w.begin), to_string(w.end), gap,
                        where);
   };
-  if (windows_.empty()) return "nothing is mapped here";
+  if (window_count() == 0) return "nothing is mapped here";
   const std::size_t i = first_ending_after(a);
   std::string text = "nearest mapping: ";
-  if (i > 0) text += show(windows_[i - 1], a.raw() - (windows_[i - 1].end.raw() - 1), "below");
-  if (i > 0 && i < windows_.size()) text += ", ";
+  if (i > gone_) text += show(windows_[i - 1], a.raw() - (windows_[i - 1].end.raw() - 1), "below");
+  if (i > gone_ && i < windows_.size()) text += ", ";
   if (i < windows_.size()) text += show(windows_[i], windows_[i].begin.raw() - a.raw(), "above");
   return text;
 }

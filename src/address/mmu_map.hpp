@@ -86,7 +86,7 @@ class MmuMap {
   std::optional<PhysAddr> find(VirtAddr begin, Bytes size) const;
 
   PeCoord pe() const { return pe_; }
-  std::size_t window_count() const { return windows_.size(); }
+  std::size_t window_count() const { return windows_.size() - gone_; }
 
  private:
   struct Window {  // the part of a segment that is mapped
@@ -102,12 +102,14 @@ class MmuMap {
   };
 
   std::size_t first_ending_after(VirtAddr a) const;
+  void remove(std::size_t first, std::size_t last);
   const Window* window_at(VirtAddr a) const;  // null if nothing is mapped there
   std::string neighbours_of(VirtAddr a) const;
   MmuFault fault(VirtAddr a, const Access& access) const;
 
   PeCoord pe_;
   std::vector<Window> windows_;
+  std::size_t gone_ = 0;  // so many at the front are empty
   mutable std::size_t last_ = 0;
 };
 

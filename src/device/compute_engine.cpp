@@ -23,11 +23,11 @@ void ComputeEngine::start_fetch() {
   fetch_over_ = false;
   fetching_->started = partition_.now();
   fetching_->on_started();
+  fetching_->fetch_alone_ = ports_.read_bw.time_for(fetching_->fetch);
   if (fetching_->fetch == 0_B) return end_fetch();
-  fabric_.take_turn(*ports_.read, {.duration = ports_.read_bw.time_for(fetching_->fetch),
-                                   .done = &fetch_end_,
-                                   .rank = ports_.rank,
-                                   .turn = ports_.read_bw.time_for(fabric_.packet_bytes())});
+  fabric_.take_turn(
+      *ports_.read,
+      {.duration = fetching_->fetch_alone_, .done = &fetch_end_, .rank = ports_.rank, .turn = turn_});
 }
 
 void ComputeEngine::end_fetch() {
@@ -55,8 +55,7 @@ void ComputeEngine::start_compute() {
 /// much longer as others held up the port.
 Time ComputeEngine::unit_wait(const Work& work) const {
   const Time busy = std::max(unit_busy_until_ - work.started, Time());
-  const Time fetch_alone = work.fetch == 0_B ? Time() : ports_.read_bw.time_for(work.fetch);
-  return fetch_alone > busy ? Time() : busy;
+  return work.fetch_alone_ > busy ? Time() : busy;
 }
 
 void ComputeEngine::end_compute() {

@@ -33,7 +33,8 @@ class Work {
   virtual void on_done() = 0;
 
  private:
-  Time unit_wait_;  // from `started`: how much of the wait for the unit is the unit's own
+  Time fetch_alone_;  // how long its fetch takes if nobody holds it up
+  Time unit_wait_;    // from `started`: how much of the wait for the unit is the unit's own
   Time unit_taken_;
   Work* next_ = nullptr;  // behind it, waiting
 };
@@ -59,6 +60,7 @@ class ComputeEngine {
         listener_(listener),
         partition_(partition),
         ports_(ports),
+        turn_(ports.read_bw.time_for(fabric.packet_bytes())),
         fetch_end_(*this),
         compute_end_(*this),
         store_end_(*this) {}
@@ -84,6 +86,7 @@ class ComputeEngine {
   RoomListener& listener_;
   sim::Partition& partition_;
   const Ports ports_;
+  const Time turn_;        // at the read port
   Work* first_ = nullptr;  // waiting
   Work* last_ = nullptr;
   Work* fetching_ = nullptr;

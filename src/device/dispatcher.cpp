@@ -297,7 +297,8 @@ void Dispatcher::settle(Train& train, std::int64_t end) {
   const Bytes bytes = train.bytes(train.run.first, end);
   for (const Passage& passage : train.passages) {
     LinkState& link = *passage.hop->state;
-    link.passed_until = std::max(link.passed_until, passage.end(end - 1));
+    const Time through = end == train.run.end ? passage.through : passage.end(end - 1);
+    link.passed_until = std::max(link.passed_until, through);
     link.deepest_wait = std::max(link.deepest_wait, passage.hold);
     link.bytes += bytes;
   }

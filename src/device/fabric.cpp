@@ -146,7 +146,8 @@ Packet& Fabric::start_packet(Message& message, Time now) {
   l.instant = now;
   l.last = &packet;
   serve(packet, first, now);
-  if (packet.is_last()) l.domain->partition_.schedule_at(message.left_, std::max(l.free_at, now + kGrace));
+  if (packet.is_last() && message.is_missed())
+    l.domain->partition_.schedule_at(message.left_, std::max(l.free_at, now + kGrace));
   return packet;
 }
 

@@ -103,6 +103,8 @@ class Message {
   friend class Packet;
   friend class Lane;
 
+  /// Whether anything happens when it has left.
+  bool is_missed() const { return followed || lane_; }
   void leave();
   void deliver();
   bool is_measured(std::int64_t p) const { return p + 1 == packets_ && !tail_.empty(); }

@@ -209,6 +209,9 @@ void Pe::enqueue(Op& op, const Cause& issue) {
 
 void Pe::note_memory_use(Op& op) {
   std::array<isa::Access, 3> bytes;
+  op.touches_memory = false;
+  const isa::CommandKind kind = op.command().kind;
+  if (kind == isa::CommandKind::math || kind == isa::CommandKind::ipcq_send) return;
   const int count = isa::accesses(program(), op.command(), bytes);
   op.touches_memory = count > 0;
   if (op.touches_memory) op.bytes_free.reset();
@@ -304,10 +307,11 @@ void Pe::start_ready(Queue queue) {
 
 /// A command has retired, or something else has ended.
 void Pe::start_all(isa::CommandIndex retired) {
-  for (Queue queue = 0; queue < queues_.size(); ++queue) {
-    const OpQueue& waiting = queues_[queue];
-    const bool may_go = waiting.waits_for == retired || waiting.waits_for == OpQueue::kAnything;
-    if (waiting.first && may_go) start_ready(queue);
+  const OpQueue* const all = queues_.data();
+  const std::size_t count = queues_.size();
+  for (Queue queue = 0; queue < count; ++queue) {
+    const isa::CommandIndex waits_for = all[queue].waits_for;
+    if (waits_for == retired || waits_for == OpQueue::kAnything) start_ready(queue);
   }
 }
 

@@ -81,7 +81,7 @@ class Pe : private RoomListener, private QueueUser {
     Op* first = nullptr;
     Op* last = nullptr;
     std::uint32_t size = 0;
-    isa::CommandIndex waits_for = kAnything;
+    isa::CommandIndex waits_for = kOthers;
     void push_back(Op& op);
     void insert(Op& op);  // where it belongs
     void pop_front();

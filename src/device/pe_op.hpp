@@ -129,6 +129,7 @@ class Pe::ReceiveOp final : public Op, public DmaTransfer {
 
 inline void Pe::OpQueue::push_back(Op& op) {
   op.next = nullptr;
+  if (!last) waits_for = kAnything;
   (last ? last->next : first) = &op;
   last = &op;
   ++size;
@@ -138,7 +139,7 @@ inline void Pe::OpQueue::pop_front() {
   first = first->next;
   if (!first) last = nullptr;
   --size;
-  waits_for = kAnything;
+  waits_for = first ? kAnything : kOthers;
 }
 
 inline void Pe::OpQueue::insert(Op& op) {

@@ -136,6 +136,7 @@ class ReceiveSide::Credit final : public Message {
     Device& device = side.ipcq_.device();
     bytes = side.rules_.credit_bytes;
     channel = Channel::credit;
+    followed = false;
     route = &device.fabric().route(side.ipcq_.node(),
                                    device.graph().pe(side.plan_.peer, topology::NodeKind::pe_ipcq));
   }

@@ -68,6 +68,7 @@ class alignas(64) Source {
       Bytes bytes;
       std::int64_t base;  // its first packet
       bool completes;     // its last packet is among them
+      Time last_pace;     // of the last of them
     };
     SmallVector<Slot, 1> slots;  // empty: there is no plan
     std::size_t channel = 0;
@@ -82,6 +83,7 @@ class alignas(64) Source {
   Ring& ring_of(const Message& message) { return rings_[static_cast<std::size_t>(message.channel)]; }
   bool idle() const { return open_count_ == 0 && others_.empty(); }
   Time link_busy_until() const;
+  bool starts_at_once(const Message& message) const;
   void serve();
   void schedule();
   void reschedule();

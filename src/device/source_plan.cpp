@@ -43,9 +43,9 @@ bool Source::plan_alone(Message& message) {
   if (!dispatcher_.dispatch(message, route.first(), run)) return false;
   const std::int64_t last = run.end - 1;
   const Time leaving = std::max(message.occupancy(route.first(), last), kTick);
-  partition_.schedule_at(message.left_, run.timing.start(last) + leaving);
+  if (message.is_missed()) partition_.schedule_at(message.left_, run.timing.start(last) + leaving);
   if (serve_.scheduled()) partition_.cancel(serve_);
-  plan_.slots.push_back({&message, &route, message.bytes, run.first, true});
+  plan_.slots.push_back({&message, &route, message.bytes, run.first, true, message.pace(last)});
   plan_.channel = static_cast<std::size_t>(message.channel);
   plan_.index = 0;
   plan_.first = run.first;
@@ -97,8 +97,10 @@ bool Source::plan_turns() {
     const Timing timing{now + slot * j - period * base, period, nullptr, &message.route->pace};
     dispatcher_.dispatch(message, message.route->first(), {base, base + rounds, timing}, true);
     const bool completes = base + rounds == message.packets_;
-    plan_.slots.push_back({&message, message.route, message.bytes, base, completes});
-    if (completes) partition_.schedule_at(message.left_, timing.start(base + rounds - 1) + slot);
+    const Time last_pace = message.pace(base + rounds - 1);
+    plan_.slots.push_back({&message, message.route, message.bytes, base, completes, last_pace});
+    if (completes && message.is_missed())
+      partition_.schedule_at(message.left_, timing.start(base + rounds - 1) + slot);
   }
   if (serve_.scheduled()) partition_.cancel(serve_);
   partition_.schedule_at(serve_, plan_.timing.start(plan_.end));
@@ -177,7 +179,8 @@ void Source::commit(std::int64_t started) {
     if (done > 0) {
       const std::int64_t turn = plan_.first + static_cast<std::int64_t>((done - 1) * k + j);
       const Time start = turn + 1 == plan_.end ? plan_.last_start : plan_.timing.start(turn);
-      const Time pace = slot.route->pace.of(slot.base + static_cast<std::int64_t>(done) - 1, slot.bytes);
+      const std::int64_t packet = slot.base + static_cast<std::int64_t>(done) - 1;
+      const Time pace = done == rounds ? slot.last_pace : slot.route->pace.of(packet, slot.bytes);
       slot.route->next_offer = std::max(slot.route->next_offer, start + pace);
     }
     if (!complete) {

@@ -95,6 +95,22 @@ TEST(MmuMap, UnmappingAPartLeavesTheRest) {
   EXPECT_EQ(map.translate(va(249)), pe_tcm_addr(kPe, 99_B));
 }
 
+TEST(MmuMap, TensorsDroppedInTheOrderTheyCameLeaveTheOthers) {
+  MmuMap map(kPe);
+  constexpr int kTensors = 8;
+  for (int i = 0; i < kTensors; ++i) map.insert(va(i * 10), {pe_tcm_addr(kPe, Bytes(i * 64)), 10_B}, "x");
+  for (int gone = 1; gone <= kTensors; ++gone) {
+    EXPECT_EQ(map.erase(va((gone - 1) * 10), 10_B), 10_B);
+    EXPECT_EQ(map.window_count(), static_cast<std::size_t>(kTensors - gone));
+    for (int i = 0; i < kTensors; ++i) {
+      const auto found = map.find(va(i * 10), 10_B);
+      EXPECT_EQ(found, i < gone ? std::nullopt : std::optional(pe_tcm_addr(kPe, Bytes(i * 64)))) << i;
+    }
+  }
+  map.insert(va(5), {pe_tcm_addr(kPe, 0_B), 10_B}, "y");  // there is room again
+  EXPECT_EQ(map.find(va(5), 10_B), pe_tcm_addr(kPe, 0_B));
+}
+
 TEST(MmuMap, OverlapsAndBadPiecesAreOurOwnFault) {
   MmuMap map(kPe);
   map.insert(four_shards());
