@@ -46,7 +46,10 @@ ccl::FunctionalResult run_between(int ranks, std::string_view topology, const cc
   };
   return run_functional(ccl::FunctionalKernel(call), world, options);
 }
-NdArray sum_of_all(int ranks) { return all(ranks * (ranks + 1) / 2, 100); }
+NdArray sum_of_all(int ranks) {
+  const int sum = ranks * (ranks + 1) / 2;
+  return all(sum, 100);
+}
 
 std::vector<std::vector<NdArray>> random_tensors(int ranks, std::int64_t n) {
   std::vector<std::vector<NdArray>> out;

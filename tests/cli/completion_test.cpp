@@ -1,4 +1,5 @@
 // Completion as bash does it: the script is sourced, the function called with a line as if TAB were pressed at its end.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -92,8 +93,8 @@ TEST(Completion, OfAnUnknownShellIsRefused) {
 TEST(Completion, ScriptsAreUnderstoodByTheirShells) {
   for (const std::string shell : {"bash", "zsh"}) {
     if (run_program({"/bin/sh", "-c", "command -v " + shell}).exit_code != 0) continue;
-    const std::string ask = std::string(KERNBENCH_BINARY) + " completion " + shell;
-    const Outcome outcome = run_program({"/bin/sh", "-c", ask + " | " + shell + " -n"});
+    const Outcome outcome = run_program(
+        {"/bin/sh", "-c", fmt::format("{} completion {} | {} -n", KERNBENCH_BINARY, shell, shell)});
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     EXPECT_EQ(outcome.err, "");
   }

@@ -20,7 +20,6 @@ using device::OpKind;
 using device::testing::kBase;
 using ::testing::Each;
 using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 using ::testing::NanSensitiveDoubleEq;
 using ::testing::Pointwise;
 using tl::Context;
@@ -199,7 +198,7 @@ TEST(EdgeKernel, NansAreNeitherEqualNorOrderedAndWinInMaximum) {
 }
 
 TEST(EdgeKernel, IntegersWrapInTheirWidthAndDivideToF32) {
-  constexpr double low = -2147483648.0, top = 2147483647.0;
+  const double low = -2147483648.0, top = 2147483647.0;
   const auto i32s = [&](auto op) { return of_two(i32, {low, top, 65536, 7}, {-1, 1, 65536, 0}, i32, op); };
   EXPECT_THAT(i32s([](Context&, auto x, auto y) { return x + y; }), ElementsAre(top, low, 131072, 7));
   EXPECT_THAT(i32s([](Context&, auto x, auto y) { return x * y; }), ElementsAre(low, top, 0, 0));
@@ -410,7 +409,7 @@ tl::Tile random_known(Context& tl, Random& random, std::int64_t n) {
 
 // A mask is evaluated while recording; the same tile, stored, is computed by replay.
 TEST(EdgeKernel, MasksAreWhatReplayComputesForTheSameExpression) {
-  constexpr std::int64_t n = 64;
+  const std::int64_t n = 64;
   for (std::uint32_t seed = 0; seed < 200; ++seed) {
     SimulatedWorld world;
     world.put(kPe, kIn, counting({n}));

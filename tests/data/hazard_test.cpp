@@ -17,7 +17,7 @@ using tl::Ptr;
 
 constexpr Ptr kX{0x1000}, kY{0x2000}, kZ{0x3000};
 constexpr PeCoord kPe0{0, 0, 0}, kPe1{0, 0, 1}, kPe2{0, 0, 2};
-constexpr std::int64_t n = 16;
+constexpr std::int64_t kN = 16;
 
 std::vector<Hazard> hazards_of(World& world, const NamedRanges* names = nullptr) {
   HazardDetector detector(world, {.gemm_tile = World::kTile, .names = names});
@@ -42,14 +42,14 @@ std::vector<Hazard> hazards_between(First first, Second second) {
   return hazards_of(together(world, first, second));
 }
 
-void load_x(tl::Context& tl) { tl.load(kX, {n}, f32); }
-void store_x(tl::Context& tl) { tl.store(kX, tl.zeros({n}, f32)); }
+void load_x(tl::Context& tl) { tl.load(kX, {kN}, f32); }
+void store_x(tl::Context& tl) { tl.store(kX, tl.zeros({kN}, f32)); }
 
 TEST(Hazards, TwoUnorderedWritesAreNamedWithBothSides) {
   World world;
   NamedRanges names;
   names.add(World::phys(kX.address()), Bytes(64), "x");
-  together(world, store_x, [](tl::Context& tl) { tl.store(kX + 32, tl.zeros({n}, f32)); });
+  together(world, store_x, [](tl::Context& tl) { tl.store(kX + 32, tl.zeros({kN}, f32)); });
   const auto found = hazards_of(world, &names);
   ASSERT_THAT(found, SizeIs(1));
   const auto& h = found[0];
@@ -67,8 +67,8 @@ TEST(Hazards, TwoUnorderedWritesAreNamedWithBothSides) {
 TEST(Hazards, AReadAndAWriteInNoOrderAreOneWhicheverCameFirst) {
   const auto late_load = [](tl::Context& tl) {
     tl.store(kY,
-             tl.zeros({n}, f32));  // two commands, so that the store of the other is played before the load
-    tl.load(kX, {n}, f32);
+             tl.zeros({kN}, f32));  // two commands, so that the store of the other is played before the load
+    tl.load(kX, {kN}, f32);
   };
   const auto found = hazards_between(store_x, late_load);
   ASSERT_THAT(found, SizeIs(1));
@@ -81,25 +81,25 @@ TEST(Hazards, AReadAndAWriteInNoOrderAreOneWhicheverCameFirst) {
 
 TEST(Hazards, ReadsAndDisjointWritesAreSilent) {
   EXPECT_THAT(hazards_between(load_x, load_x), IsEmpty());
-  EXPECT_THAT(hazards_between(store_x, [](tl::Context& tl) { tl.store(kX + 64, tl.zeros({n}, f32)); }),
+  EXPECT_THAT(hazards_between(store_x, [](tl::Context& tl) { tl.store(kX + 64, tl.zeros({kN}, f32)); }),
               IsEmpty());
   // Columns 0 and 1 of a matrix of two columns: their ranges overlap, their bytes do not.
   const auto column = [](int which) {
-    return [which](tl::Context& tl) { tl.store(kX + 4 * which, tl.zeros({n}, f32), {.strides = {2}}); };
+    return [which](tl::Context& tl) { tl.store(kX + 4 * which, tl.zeros({kN}, f32), {.strides = {2}}); };
   };
   EXPECT_THAT(hazards_between(column(0), column(1)), IsEmpty());
 }
 
 TEST(Hazards, StoreFenceSendReceiveFenceLoadIsAnOrder) {
   const auto send = [](tl::Context& tl) {
-    tl.store(kX, tl.zeros({n}, f32));
+    tl.store(kX, tl.zeros({kN}, f32));
     tl.fence();
     tl.send("E", tl.zeros({1}, f32));
   };
   const auto receive = [](tl::Context& tl) {
     tl.recv("W", {1}, f32);
     tl.fence();
-    tl.load(kX, {n}, f32);
+    tl.load(kX, {kN}, f32);
   };
   EXPECT_THAT(hazards_between(send, receive), IsEmpty());
 }
@@ -107,7 +107,7 @@ TEST(Hazards, StoreFenceSendReceiveFenceLoadIsAnOrder) {
 TEST(Hazards, AMissingFenceOnEitherSideIsFound) {
   const auto send = [](bool fence) {
     return [fence](tl::Context& tl) {
-      tl.store(kX, tl.zeros({n}, f32));
+      tl.store(kX, tl.zeros({kN}, f32));
       if (fence) tl.fence();
       tl.send("E", tl.zeros({1}, f32));
     };
@@ -116,7 +116,7 @@ TEST(Hazards, AMissingFenceOnEitherSideIsFound) {
     return [fence](tl::Context& tl) {
       tl.recv("W", {1}, f32);
       if (fence) tl.fence();
-      tl.load(kX, {n}, f32);
+      tl.load(kX, {kN}, f32);
     };
   };
   EXPECT_THAT(hazards_between(send(false), receive(true)), SizeIs(1));
@@ -127,7 +127,7 @@ TEST(Hazards, AMissingFenceOnEitherSideIsFound) {
 TEST(Hazards, WaitOrdersWhatItWaitsForAndNothingElse) {
   const auto send = [](bool wait_for_x) {
     return [wait_for_x](tl::Context& tl) {
-      const auto zeros = tl.zeros({n}, f32);
+      const auto zeros = tl.zeros({kN}, f32);
       const auto x = tl.store(kX, zeros), y = tl.store(kY, zeros);
       tl.wait(wait_for_x ? x : y);
       tl.send("E", tl.zeros({1}, f32));
@@ -136,7 +136,7 @@ TEST(Hazards, WaitOrdersWhatItWaitsForAndNothingElse) {
   const auto receive = [](tl::Context& tl) {
     const auto pending = tl.recv_async("W", {1}, f32);
     tl.wait(pending);
-    tl.load(kX, {n}, f32);
+    tl.load(kX, {kN}, f32);
   };
   EXPECT_THAT(hazards_between(send(true), receive), IsEmpty());
   EXPECT_THAT(hazards_between(send(false), receive), SizeIs(1));
@@ -145,13 +145,13 @@ TEST(Hazards, WaitOrdersWhatItWaitsForAndNothingElse) {
 // p loads x and sends it on; q stores over x only after the tile has come: ordered through tiles alone. If q
 // stores something else instead of what depends on the tile, it is not.
 TEST(Hazards, TilesThatAreMadeSentAndReadAreAnOrder) {
-  const auto send = [](tl::Context& tl) { tl.send("E", tl.load(kX, {n}, f32) + 1.0); };
-  EXPECT_THAT(hazards_between(send, [](tl::Context& tl) { tl.store(kX, tl.recv("W", {n}, f32) * 2.0); }),
+  const auto send = [](tl::Context& tl) { tl.send("E", tl.load(kX, {kN}, f32) + 1.0); };
+  EXPECT_THAT(hazards_between(send, [](tl::Context& tl) { tl.store(kX, tl.recv("W", {kN}, f32) * 2.0); }),
               IsEmpty());
   EXPECT_THAT(hazards_between(send,
                               [](tl::Context& tl) {
-                                tl.recv("W", {n}, f32);
-                                tl.store(kX, tl.zeros({n}, f32));
+                                tl.recv("W", {kN}, f32);
+                                tl.store(kX, tl.zeros({kN}, f32));
                               }),
               SizeIs(1));
 }
@@ -159,13 +159,13 @@ TEST(Hazards, TilesThatAreMadeSentAndReadAreAnOrder) {
 TEST(Hazards, AccessesOfOnePeToTheSameBytesArePartOfTheChain) {
   // The load waits for the store, the tile is sent.
   const auto send = [](tl::Context& tl) {
-    tl.store(kX, tl.zeros({n}, f32));
-    tl.send("E", tl.load(kX, {n}, f32));
+    tl.store(kX, tl.zeros({kN}, f32));
+    tl.send("E", tl.load(kX, {kN}, f32));
   };
   const auto receive = [](tl::Context& tl) {
-    tl.recv("W", {n}, f32);
+    tl.recv("W", {kN}, f32);
     tl.fence();
-    tl.load(kX, {n}, f32);
+    tl.load(kX, {kN}, f32);
   };
   EXPECT_THAT(hazards_between(send, receive), IsEmpty());
 }
@@ -176,10 +176,10 @@ TEST(Hazards, AWriteMustComeAfterEveryReadNotOnlyTheLast) {
   const auto found = hazards_between(
       [&](tl::Context& tl) {
         line = __LINE__ + 1;
-        tl.load(kX, {n}, f32);
-        tl.send("E", tl.load(kX, {n}, f32));
+        tl.load(kX, {kN}, f32);
+        tl.send("E", tl.load(kX, {kN}, f32));
       },
-      [](tl::Context& tl) { tl.store(kX, tl.recv("W", {n}, f32)); });
+      [](tl::Context& tl) { tl.store(kX, tl.recv("W", {kN}, f32)); });
   ASSERT_THAT(found, SizeIs(1));
   EXPECT_EQ(found[0].kind, HazardKind::read_write);
   EXPECT_THAT(found[0].first.text, HasSubstr(fmt::format("hazard_test.cpp:{}", line)));
@@ -194,7 +194,7 @@ TEST(Hazards, TheEndOfALaunchKnowsWhatItReceived) {
     const auto a = world.launch_on(
         kPe0,
         [](tl::Context& tl) {
-          tl.store(kX, tl.zeros({n}, f32));
+          tl.store(kX, tl.zeros({kN}, f32));
           tl.fence();
           tl.send("E", tl.zeros({1}, f32));
         },
@@ -208,7 +208,7 @@ TEST(Hazards, TheEndOfALaunchKnowsWhatItReceived) {
         reader);
     world.play_together({a, b});
     world.end_launch(reader);
-    world.host_read(kX.address(), f32, {n}, 1);
+    world.host_read(kX.address(), f32, {kN}, 1);
     const auto found = hazards_of(world);
     EXPECT_EQ(std::ranges::count(found, HazardKind::read_write, &Hazard::kind), receives ? 0 : 1);
   }
@@ -223,7 +223,7 @@ TEST(Hazards, OrderPassesThroughAThirdPe) {
     const auto a = world.launch_on(
         kPe0,
         [](tl::Context& tl) {
-          tl.store(kX, tl.zeros({n}, f32));
+          tl.store(kX, tl.zeros({kN}, f32));
           tl.fence();
           tl.send("E", tl.zeros({1}, f32));
         },
@@ -241,7 +241,7 @@ TEST(Hazards, OrderPassesThroughAThirdPe) {
         [](tl::Context& tl) {
           tl.recv("W", {1}, f32);
           tl.fence();
-          tl.load(kX, {n}, f32);
+          tl.load(kX, {kN}, f32);
         },
         request);
     world.play_together({a, b, c});
@@ -251,10 +251,10 @@ TEST(Hazards, OrderPassesThroughAThirdPe) {
 
 TEST(Hazards, LaunchesAndHostTransfersOfOneStreamAreInOrder) {
   World world;
-  world.host_write(kX.address(), NdArray(f32, {n}));
+  world.host_write(kX.address(), NdArray(f32, {kN}));
   world.run(kPe0, load_x);
   world.run(kPe1, store_x);
-  world.host_read(kX.address(), f32, {n});
+  world.host_read(kX.address(), f32, {kN});
   world.run(kPe2, store_x);
   EXPECT_THAT(hazards_of(world), IsEmpty());
 }
@@ -275,7 +275,7 @@ TEST(Hazards, StreamsAreInNoOrderUnlessTheHostWaited) {
 TEST(Hazards, TheHostCanBeOneSide) {
   World world;
   world.run(kPe0, store_x, 0);
-  world.host_write(kX.address(), NdArray(f32, {n}), 1);  // another stream
+  world.host_write(kX.address(), NdArray(f32, {kN}), 1);  // another stream
   const auto found = hazards_of(world);
   ASSERT_THAT(found, SizeIs(1));
   EXPECT_EQ(found[0].kind, HazardKind::write_write);
@@ -291,16 +291,16 @@ TEST(Hazards, CompositesAndReceivesToAnAddressAreAccesses) {
               SizeIs(1));  // its result
   EXPECT_THAT(hazards_between(composite, load_x), IsEmpty());
   const auto send = [](tl::Context& tl) {
-    tl.send("E", tl.zeros({n}, f32));
-    tl.load(kX, {n}, f32);
+    tl.send("E", tl.zeros({kN}, f32));
+    tl.load(kX, {kN}, f32);
   };
-  const auto receive = [](tl::Context& tl) { tl.recv("W", {n}, f32, {.dst_addr = kX}); };
+  const auto receive = [](tl::Context& tl) { tl.recv("W", {kN}, f32, {.dst_addr = kX}); };
   EXPECT_THAT(hazards_between(send, receive), SizeIs(1));
 }
 
 TEST(Hazards, TheSameTwoLinesAreReportedOnceWithACount) {
   const auto many = [](tl::Context& tl) {
-    for (int i = 0; i < 10; ++i) tl.store(kX + 64 * i, tl.zeros({n}, f32));
+    for (int i = 0; i < 10; ++i) tl.store(kX + 64 * i, tl.zeros({kN}, f32));
   };
   const auto found = hazards_between(many, many);
   ASSERT_THAT(found, SizeIs(1));
@@ -320,17 +320,17 @@ std::vector<Hazard> slot_hazards(bool late, bool in_slot = true) {
   const auto sender = world.launch_on(
       kPe0,
       [](tl::Context& tl) {
-        for (int i = 0; i < 5; ++i) tl.send("E", tl.zeros({n}, f32));
+        for (int i = 0; i < 5; ++i) tl.send("E", tl.zeros({kN}, f32));
       },
       request);
   const auto receiver = world.launch_on(
       kPe1,
       [](tl::Context& tl) {
-        const auto first = tl.recv("W", {n}, f32);
+        const auto first = tl.recv("W", {kN}, f32);
         const auto twice = first + first;
         tl.store(kX, twice);
         tl.store(kY, first);  // the last reader
-        for (int i = 0; i < 4; ++i) tl.recv("W", {n}, f32);
+        for (int i = 0; i < 4; ++i) tl.recv("W", {kN}, f32);
       },
       request);
   for (isa::CommandIndex c = 0; c < 8; ++c) world.play(sender, c);  // four times zeros and send
@@ -370,15 +370,15 @@ std::vector<Hazard> forwarding_hazards(Time left_before) {
   const auto sender = world.launch_on(
       kPe0,
       [](tl::Context& tl) {
-        for (int i = 0; i < 2; ++i) tl.send("E", tl.zeros({n}, f32));
-        tl.recv("W", {n}, f32);
+        for (int i = 0; i < 2; ++i) tl.send("E", tl.zeros({kN}, f32));
+        tl.recv("W", {kN}, f32);
       },
       request);
   const auto forwarder = world.launch_on(
       kPe1,
       [](tl::Context& tl) {
-        tl.send("E", tl.recv("W", {n}, f32));
-        tl.recv("W", {n}, f32);
+        tl.send("E", tl.recv("W", {kN}, f32));
+        tl.recv("W", {kN}, f32);
       },
       request);
   for (isa::CommandIndex c = 0; c < 3; ++c) world.play(sender, c);
@@ -405,18 +405,18 @@ TEST(Hazards, ATilePassedOnFreesItsSlotWhenItsLastByteHasLeft) {
 
 TEST(Hazards, AMessageNobodyReceivedNamesItsSend) {
   const auto send_two = [](tl::Context& tl) {
-    tl.send("E", tl.zeros({n}, f32));
-    tl.send("E", tl.zeros({n}, f32));
+    tl.send("E", tl.zeros({kN}, f32));
+    tl.send("E", tl.zeros({kN}, f32));
   };
-  const auto found = hazards_between(send_two, [](tl::Context& tl) { tl.recv("W", {n}, f32); });
+  const auto found = hazards_between(send_two, [](tl::Context& tl) { tl.recv("W", {kN}, f32); });
   ASSERT_THAT(found, SizeIs(1));
   EXPECT_EQ(found[0].kind, HazardKind::unread_message);
   EXPECT_EQ(found[0].first.command, 3u);
   EXPECT_FALSE(found[0].second);
   EXPECT_THAT(hazards_between(send_two,
                               [](tl::Context& tl) {
-                                tl.recv("W", {n}, f32);
-                                tl.recv("W", {n}, f32);
+                                tl.recv("W", {kN}, f32);
+                                tl.recv("W", {kN}, f32);
                               }),
               IsEmpty());
 }
@@ -424,7 +424,7 @@ TEST(Hazards, AMessageNobodyReceivedNamesItsSend) {
 TEST(Hazards, DroppingAWiringReportsItsMessagesOnce) {
   World world;
   together(
-      world, [](tl::Context& tl) { tl.send("E", tl.zeros({n}, f32)); }, [](tl::Context&) {});
+      world, [](tl::Context& tl) { tl.send("E", tl.zeros({kN}, f32)); }, [](tl::Context&) {});
   HazardDetector detector(world, {.gemm_tile = World::kTile});
   for (const auto& r : world.records) detector.append(r);
   EXPECT_THAT(detector.hazards(), IsEmpty());
@@ -435,7 +435,7 @@ TEST(Hazards, DroppingAWiringReportsItsMessagesOnce) {
 
 // A token goes round; who has it may touch x.
 TEST(Hazards, ThousandsOfAccessesOfACorrectProgramAreSilent) {
-  constexpr int pes = 8, rounds = 1500;  // 8 · 1500 · (load + store) = 24,000 accesses
+  const int pes = 8, rounds = 1500;  // 8 · 1500 · (load + store) = 24,000 accesses
   World world;
   std::vector<std::uint32_t> origins;
   const auto request = world.new_request();
@@ -447,7 +447,7 @@ TEST(Hazards, ThousandsOfAccessesOfACorrectProgramAreSilent) {
           for (int round = 0; round < rounds; ++round) {
             if (round > 0 || pe > 0) tl.recv("W", {1}, f32);
             tl.fence();
-            tl.store(kX + 64 * (round % 7), tl.load(kX + 64 * (round % 5), {n}, f32) + 1.0);
+            tl.store(kX + 64 * (round % 7), tl.load(kX + 64 * (round % 5), {kN}, f32) + 1.0);
             tl.fence();
             if (round + 1 < rounds || pe + 1 < pes) tl.send("E", tl.zeros({1}, f32));
           }

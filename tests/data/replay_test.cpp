@@ -215,7 +215,7 @@ TEST(Replay, AReceivedTileIsTheValueThatWasSent) {
 }
 
 TEST(Replay, ARingPassesTilesOnManyTimes) {
-  constexpr int n = 6, rounds = 20;
+  const int n = 6, rounds = 20;
   for (const int threads : {1, 2}) {
     World world;
     std::vector<std::uint32_t> origins;

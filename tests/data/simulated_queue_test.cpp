@@ -17,10 +17,8 @@ using device::testing::kSlice;
 using device::testing::pe_of;
 using ::testing::AllOf;
 using ::testing::Each;
-using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::Not;
 using ::testing::SizeIs;
 
 constexpr PeCoord kPe0{0, 0, 0}, kPe1{0, 0, 1};

@@ -7,7 +7,6 @@ namespace kernbench::device {
 namespace {
 
 using testing::Machine;
-using topology::NodeKind;
 
 /// A request that every PE completes after `work`, noting when it came and its stamp.
 class Ping : public ControlRequest {

@@ -8,7 +8,6 @@ namespace kernbench::device {
 namespace {
 
 using namespace kernbench::dtypes;
-using address::MemorySpace;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::pe_of;
