@@ -60,9 +60,10 @@ int main(int argc, char** argv) {
   add("gemm/openblas", cases::gemm_openblas);
   add("qkv/kernbench", cases::qkv);
   add("qkv/openblas", cases::qkv_openblas);
-  add("all_reduce/ring", cases::all_reduce_ring);
-  add("all_reduce/2", [] { return cases::all_reduce_tree(2); });
-  add("all_reduce/16", [] { return cases::all_reduce_tree(16); });
+  add("all_reduce_ring/2", [] { return cases::all_reduce_ring(2); });
+  add("all_reduce_ring/16", [] { return cases::all_reduce_ring(16); });
+  add("all_reduce_tree/2", [] { return cases::all_reduce_tree(2); });
+  add("all_reduce_tree/16", [] { return cases::all_reduce_tree(16); });
   benchmark::AddCustomContext("bytes_per_packet", std::to_string(cases::bytes_per_packet()));
   benchmark::AddCustomContext("bytes_per_record", std::to_string(cases::bytes_per_record()));
   benchmark::Initialize(&argc, argv);

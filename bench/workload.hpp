@@ -11,7 +11,7 @@ namespace kernbench::bench {
 struct Result {
   std::int64_t units = 0;      // what the case counts: timeouts, hops, messages
   std::uint64_t checksum = 0;  // made of the times of all units; equal for all engines
-  double seconds = 0;          // CPU time of the run, without building the model, unless the case says otherwise
+  double seconds = 0;  // CPU time of the run, without building the model, unless the case says otherwise
 };
 
 /// CPU time, so that other work on the machine does not count. For cases that run on one thread.
@@ -68,8 +68,8 @@ Result qkv();
 Result qkv_openblas();
 
 // A whole bench with numbers verified: all-reduce over PEs. The unit is a message.
-Result all_reduce_ring();          // 256 ranks
-Result all_reduce_tree(int sips);  // over all PEs
+Result all_reduce_ring(int sips);  // over all PEs
+Result all_reduce_tree(int sips);
 
 // A PE: a composite product streamed tile by tile. The unit is a record.
 Result tile_pipeline();
