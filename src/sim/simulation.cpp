@@ -59,6 +59,8 @@ constexpr std::uint64_t kWorthSharing = 50;
 /// A share of so many events is over before anybody who waits for it falls asleep, unless its thread has no core.
 constexpr std::uint64_t kShortShare = 300;
 constexpr int kLongestRest = 4096;
+/// Events that are run alone before threads are started, which takes about a tenth of a millisecond.
+constexpr std::uint64_t kBeforeThreads = 1000;
 
 /// One call of `run`. Each round every worker runs its partitions to the end of the window; when all have
 /// come to the end, one of them plans the next window, and runs it for all while that is not worth sharing.
@@ -92,9 +94,7 @@ class Simulation::Run {
   Outcome outcome_ = Outcome::drained;
   bool done_ = false;
   bool alone_ = false;  // no thread could be started
-  // Where other work takes the cores, threads wait for each other most of the time. They rest, longer each time.
-  int rest_ = 0;  // windows to run alone
-  int next_rest_ = 1;
+  std::uint64_t events_alone_ = 0;
 };
 
 Simulation::Run::Run(Simulation& simulation, const RunOptions& options)
@@ -145,27 +145,28 @@ Outcome Simulation::Run::operator()() {
 bool Simulation::Run::shares() {
   if (workers_.size() == 1 || alone_) return false;
   if (!options_.thrifty) return true;
-  if (rest_ > 0) return --rest_, false;
+  if (sim_.rest_ > 0) return --sim_.rest_, false;
   std::uint64_t sum = 0, most = 0;
   for (const Worker& w : workers_) {
     sum += w.events;
     most = std::max(most, w.events);
   }
-  return sum - most >= kWorthSharing;
+  return sum - most >= kWorthSharing && events_alone_ >= kBeforeThreads;
 }
 
 void Simulation::Run::note_meeting(int asleep) {
   std::uint64_t most = 0;
   for (const Worker& w : workers_) most = std::max(most, w.events);
   const bool crowded = asleep > 0 && most <= kShortShare;
-  rest_ = crowded ? next_rest_ : 0;
-  next_rest_ = crowded ? std::min(4 * next_rest_, kLongestRest) : std::max(next_rest_ / 2, 1);
+  sim_.rest_ = crowded ? sim_.next_rest_ : 0;
+  sim_.next_rest_ = crowded ? std::min(4 * sim_.next_rest_, kLongestRest) : std::max(sim_.next_rest_ / 2, 1);
 }
 
 void Simulation::Run::run_alone() {
   for (Worker& worker : workers_) {
     receive(worker);
     run_window(worker);
+    events_alone_ += worker.events;
   }
 }
 

@@ -64,6 +64,10 @@ class Simulation {
   const Time lookahead_;
   std::vector<Time> next_;  // per partition, side by side so that a look at idle ones costs next to nothing
   std::vector<std::unique_ptr<Partition>> partitions_;
+  // Where other work takes the cores, threads wait for each other most of the time. Thrifty runs then let them rest,
+  // longer each time.
+  int rest_ = 0;  // windows to run alone
+  int next_rest_ = 1;
 };
 
 }  // namespace kernbench::sim
