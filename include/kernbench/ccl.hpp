@@ -112,6 +112,7 @@ struct Mapper {
 struct HeldShard {
   PeCoord pe;
   std::int64_t elements = 0;
+  friend bool operator==(const HeldShard&, const HeldShard&) = default;
 };
 
 /// Says whether an algorithm can work on a tensor that lies like this.

@@ -19,8 +19,12 @@ std::int64_t tiles(std::int64_t extent, std::int64_t tile) {
   return std::max<std::int64_t>(1, (extent + tile - 1) / tile);
 }
 
+constexpr int kAccumulatorBytes = 4;  // an epilogue works on f32
+
+}  // namespace
+
 /// The figures of a PE that its work is measured in.
-struct Rates {
+struct Workload::Rates {
   explicit Rates(const topology::Machine& machine)
       : cycle(Time::from_ns(1 / machine.at("pe").number("clock_ghz"))),
         overhead(machine.at("pe.pe_cpu").time("overhead_ns")),
@@ -50,15 +54,14 @@ struct Rates {
   double math_cycles[3];
 };
 
-constexpr int kAccumulatorBytes = 4;  // an epilogue works on f32
-
-}  // namespace
+Workload::Workload(const topology::Machine& machine, const topology::Graph& graph)
+    : machine_(machine), graph_(graph), rates_(std::make_shared<const Rates>(machine)) {}
 
 /// Goes through one program.
 class Workload::Counter {
  public:
   Counter(const Workload& all, const isa::Program& program, const Translate& translate)
-      : all_(all), program_(program), translate_(translate), rates_(all.machine_) {
+      : all_(all), program_(program), translate_(translate), rates_(*all.rates_) {
     work_.pe = program.pe();
     work_.issue = rates_.overhead + rates_.dispatch * static_cast<std::int64_t>(program.commands().size());
     for (const isa::Command& command : program.commands()) add(command);
@@ -202,7 +205,7 @@ class Workload::Counter {
   const Workload& all_;
   const isa::Program& program_;
   const Translate& translate_;
-  const Rates rates_;
+  const Rates& rates_;
   PeWork work_;
   std::map<FlowKey, Flow> flows_;
   Bytes tcm_read_, tcm_write_;

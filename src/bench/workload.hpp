@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -31,8 +32,8 @@ struct PeWork {
 
 class Workload {
  public:
-  Workload(const topology::Machine& machine, const topology::Graph& graph)
-      : machine_(machine), graph_(graph) {}
+  /// Copies of an empty one share what it has looked up in the machine.
+  Workload(const topology::Machine& machine, const topology::Graph& graph);
 
   /// Adds the program of one PE of the launch. What it does with bytes that are not mapped is left out: running it
   /// will say what is wrong.
@@ -64,6 +65,7 @@ class Workload {
     Direction direction;
     friend auto operator<=>(const FlowKey&, const FlowKey&) = default;
   };
+  struct Rates;
   class Counter;
 
   void add_flow(PeCoord pe, const FlowKey& key, const Flow& flow);
@@ -72,6 +74,7 @@ class Workload {
 
   const topology::Machine& machine_;
   const topology::Graph& graph_;
+  std::shared_ptr<const Rates> rates_;
   std::vector<PeWork> pes_;
   std::map<topology::LinkId, Bytes> links_;
   std::map<topology::NodeId, Bytes> slices_;

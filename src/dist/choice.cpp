@@ -76,8 +76,8 @@ std::vector<ccl::HeldShard> held_by_all(runtime::Engine& engine, const Tensor& t
   return shards;
 }
 
-std::string problem_of(State& state, const Invocation& call, const GroupKey& group,
-                       const ccl::Settings& settings) {
+std::string problem_of(State& state, const Choice::Question& question, const ccl::Settings& settings) {
+  const GroupKey& group = question.group;
   const auto request = plan_request(state, group);
   const auto who = !request.lanes.empty()
                        ? ccl::members_of_lanes(group.kind, request.lanes)
@@ -87,33 +87,43 @@ std::string problem_of(State& state, const Invocation& call, const GroupKey& gro
                                           .world_size = state.world_size(),
                                           .root_cube = settings.root_cube});
   const ccl::Validator& validator = state.registry().validator(settings.validator);
-  for (const Tensor& tensor : call.tensors)
-    if (auto problem = validator.problem(held_by_all(state.engine(), tensor, group), who); !problem.empty())
-      return problem;
+  for (const auto& held : question.held)
+    if (auto problem = validator.problem(held, who); !problem.empty()) return problem;
   return {};
 }
 
-}  // namespace
-
-ccl::Settings choose(State& state, const Invocation& call, const GroupKey& group) {
+ccl::Settings answer(State& state, const Choice::Question& question, const std::string& caller) {
+  const GroupKey& group = question.group;
   std::vector<std::string> problems;
-  for (const std::string& name : candidates(state, call.collective, group.kind)) {
+  for (const std::string& name : candidates(state, question.collective, group.kind)) {
     ccl::Settings settings = state.config().settings(name);
     const ccl::Algorithm& algorithm = state.registry().algorithm(settings.algorithm);
-    if (algorithm.collective != call.collective) continue;
+    if (algorithm.collective != question.collective) continue;
     if (std::ranges::find(algorithm.serves, group.kind) == algorithm.serves.end()) continue;
     settings.world_size.reset();
     if (group.kind == ccl::Group::pe && !group.pair) settings.world_size = state.world_size();
-    const std::string problem = problem_of(state, call, group, settings);
+    const std::string problem = problem_of(state, question, settings);
     if (problem.empty()) return settings;
     problems.push_back(fmt::format("\n    {} ({}): {}", name, settings.validator, problem));
   }
   throw InputError(
-      {"dist.layout", call.name,
+      {"dist.layout", caller,
        fmt::format("no algorithm works over {} on a tensor that lies like this{}", to_string(group),
                    join(problems, "")),
        "over SIPs: laid out alike on every rank; over cubes: every cube a shard of the same size, "
        "on its PE 0 or split alike over all its PEs"});
+}
+
+}  // namespace
+
+/// All members of a group ask the same, one after the other.
+const ccl::Settings& choose(State& state, const Invocation& call, const GroupKey& group) {
+  Choice::Question question{call.collective, group, {}};
+  for (const Tensor& tensor : call.tensors)
+    question.held.push_back(held_by_all(state.engine(), tensor, group));
+  std::optional<Choice>& last = state.last_choice;
+  if (!last || last->question != question) last = Choice{question, answer(state, question, call.name)};
+  return last->settings;
 }
 
 std::vector<PeCoord> targets(State& state, const Invocation& call, const GroupKey& group,

@@ -28,7 +28,7 @@ ccl::PlanRequest plan_request(const State& state, const GroupKey& group);
 
 /// The configured algorithm if it serves the group and the tensors lie as it needs them, else the built-in one that
 /// does. InputError (`dist.layout`) if none does.
-ccl::Settings choose(State& state, const Invocation& call, const GroupKey& group);
+const ccl::Settings& choose(State& state, const Invocation& call, const GroupKey& group);
 
 /// The PEs of the calling rank that run the kernel.
 std::vector<PeCoord> targets(State& state, const Invocation& call, const GroupKey& group,

@@ -53,6 +53,7 @@ void State::configure(const std::string& file_or_default, const std::vector<std:
     throw InputError({"dist.configure", "", "ccl.yaml is chosen after something was submitted",
                       "choose it before anything else"});
   config_ = ccl::load_config(file_or_default, overrides, registry);
+  last_choice.reset();
   file_ = file_or_default;
   overrides_ = overrides;
   registry_ = std::make_unique<ccl::Registry>(std::move(registry));

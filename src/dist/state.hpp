@@ -26,6 +26,18 @@ struct GroupKey {
 /// `the SIPs`, `ranks 0, 2`.
 std::string to_string(const GroupKey& group);
 
+/// An algorithm that was chosen, and for what.
+struct Choice {
+  struct Question {
+    ccl::Collective collective;
+    GroupKey group;
+    std::vector<std::vector<ccl::HeldShard>> held;  // by all members, of each tensor
+    bool operator==(const Question&) const = default;
+  };
+  Question question;
+  ccl::Settings settings;
+};
+
 class State final : public runtime::Engine::Extension {
  public:
   /// Of this context; made on first use.
@@ -58,6 +70,9 @@ class State final : public runtime::Engine::Extension {
   /// Where ranks are PEs: the launch of a collective on this rank's SIP, in which all its ranks take part.
   std::shared_ptr<runtime::JointLaunch> joint_launch(const GroupKey& group, std::size_t number,
                                                      const device::WiringPtr& wiring);
+
+  /// Kept until the configuration changes.
+  std::optional<Choice> last_choice;
 
   // ── what the scheduler tells ──
   void rank_ended(int rank);
