@@ -106,6 +106,8 @@ struct TorchOptions {
   bool data = true;        // compute real numbers when the host reads
   int threads = 0;         // that simulate; 0: one per core, where they pay; the results are the same
   int replay_threads = 0;  // that compute; 0: one per core; the same bits
+  bool hazards =
+      false;  // they will be asked for: look for them while numbers are computed, on another thread
   LogStorage log = LogStorage::memory;
   std::string log_folder = ".";                  // of LogStorage::disk
   const std::atomic<bool>* interrupt = nullptr;  // set: the run stops between two events with Interrupted

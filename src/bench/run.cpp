@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <future>
 #include <map>
 
 #include "kernbench/distributed.hpp"
@@ -21,9 +22,9 @@ using runtime::Phase;
 using Workloads = std::map<std::uint32_t, Workload>;
 
 void count_launches(Engine& engine, Workloads& works) {
-  engine.watch_launches([&](const runtime::LaunchRequest& launch) {
-    Workload& work =
-        works.try_emplace(launch.number(), engine.machine(), engine.device().graph()).first->second;
+  engine.watch_launches([&, nothing = Workload(engine.machine(), engine.device().graph())](
+                            const runtime::LaunchRequest& launch) {
+    Workload& work = works.try_emplace(launch.number(), nothing).first->second;
     for (const auto& program : launch.programs())
       work.add(*program, [&](PeCoord pe, address::VirtAddr begin, Bytes size, auto& out) {
         return engine.find_memory(pe, begin, size, out);
@@ -99,13 +100,17 @@ void add_launches(RunResult& result, Engine& engine, const Workloads& works) {
   result.utilization = totals.over(result.summary, engine.device().graph());
 }
 
-void add_run(RunResult& result, const BenchRun& done) {
+/// All of these only look at what happened, so some do it beside the others.
+void add_run(RunResult& result, const BenchRun& done, int threads) {
+  const auto when = threads == 1 ? std::launch::deferred : std::launch::async;
+  std::future hazards = std::async(when, [&] { return done.hazards(); });
   result.total = done.completed;
   result.log = done.log();
-  result.hash = result.log->hash();
+  std::future hash = std::async(when, [&] { return result.log->hash(); });
   result.summary = result.log->summary();
   result.critical_path = result.log->critical_path();
-  result.hazards = done.hazards();
+  result.hash = hash.get();
+  result.hazards = hazards.get();
 }
 
 }  // namespace
@@ -132,8 +137,11 @@ RunResult run(const Bench& bench, const Options& options, const topology::Machin
                    .report = BenchReport(how.verify)};
   Workloads works;
   Engine* engine = nullptr;
-  TorchOptions torch_options{
-      .data = how.verify, .threads = how.threads, .replay_threads = how.threads, .interrupt = how.interrupt};
+  TorchOptions torch_options{.data = how.verify,
+                             .threads = how.threads,
+                             .replay_threads = how.threads,
+                             .hazards = how.threads != 1,
+                             .interrupt = how.interrupt};
   if (how.progress)
     torch_options.progress = [&](const runtime::Progress& clock) {
       how.progress(progress_of(*engine, clock));
@@ -151,7 +159,7 @@ RunResult run(const Bench& bench, const Options& options, const topology::Machin
         check_interrupt(how);
       },
       how.device, std::move(torch_options));
-  add_run(result, done);
+  add_run(result, done, how.threads);
   add_launches(result, *engine, works);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   result.wall = {took.count(), done.torch->events(), peak_rss_mb()};

@@ -268,7 +268,15 @@ trace::RunLog Engine::log() const {
   return log_.so_far(trace::describe_run(to_yaml(machine()), processors_.origins(), names));
 }
 
+/// Of few records it is not worth a thread.
+std::future<void> Engine::look_for_hazards() {
+  constexpr std::uint64_t kWorthAThread = 4096;
+  if (!options_.hazards || log_.size() < hazards_so_far().records() + kWorthAThread) return {};
+  return std::async(std::launch::async, [this] { hazards_->advance(clock_.now(), false); });
+}
+
 RunReplay& Engine::replay() {
+  std::future<void> beside = look_for_hazards();
   if (!replay_) replay_ = std::make_unique<RunReplay>(RunBooks{processors_, log_, requests_}, options_);
   try {
     content_bytes_ -= replay_->advance(clock_.now());
@@ -276,6 +284,7 @@ RunReplay& Engine::replay() {
     clock_.note_interrupt();
     throw;
   }
+  if (beside.valid()) beside.get();
   return *replay_;
 }
 
@@ -283,8 +292,12 @@ const std::vector<data::Hazard>& Engine::hazards() {
   if (options_.log == LogStorage::none)
     throw InputError({"runtime.no-log", "", "hazards are found in the op log, which was switched off",
                       "keep it in memory or on disk"});
+  return hazards_so_far().advance(clock_.now(), finished_);
+}
+
+RunHazards& Engine::hazards_so_far() {
   if (!hazards_) hazards_ = std::make_unique<RunHazards>(RunBooks{processors_, log_, requests_});
-  return hazards_->advance(clock_.now(), finished_);
+  return *hazards_;
 }
 
 }  // namespace kernbench::runtime

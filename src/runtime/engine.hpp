@@ -1,6 +1,7 @@
 // What stands behind a Torch: one simulated machine, its memory, its streams, and the books of its run.
 #pragma once
 
+#include <future>
 #include <map>
 #include <memory>
 #include <string>
@@ -157,6 +158,8 @@ class Engine : public std::enable_shared_from_this<Engine> {
   Stream& reading_stream(const TensorState& tensor);
   std::shared_ptr<Request> last_writer(const TensorState& tensor) const;
   RunReplay& replay();
+  RunHazards& hazards_so_far();
+  std::future<void> look_for_hazards();
   NdArray read_image(TensorState& tensor, const Region& region, const Chunks& chunks);
   tl::Environment environment(const LaunchSpec& spec, const std::vector<const TensorState*>& tensors,
                               PeCoord pe);

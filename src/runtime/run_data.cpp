@@ -4,6 +4,7 @@
 
 #include "device/pe_spec.hpp"
 #include "kernbench/error.hpp"
+#include "runtime/lookahead.hpp"
 
 namespace kernbench::runtime {
 
@@ -20,6 +21,17 @@ void add_names(data::NamedRanges& names, const Storage& storage) {
   const auto& holders = storage.layout.holders();
   for (std::size_t h = 0; h < holders.size(); ++h)
     names.add(storage.copies[h], Bytes(storage.layout.blocks()[holders[h].block].bytes), storage.name);
+}
+
+/// Calls `fn(record)` for all records from `next` on that ended by now, in their total order.
+template <class Fn>
+void for_each_ended(const RunBooks& books, std::vector<std::uint32_t>& next, Time now, Fn&& fn) {
+  const trace::Records records = books.log.records();
+  Lookahead ahead(books.processors.origins());
+  trace::in_total_order(records, next, now, [&](trace::OpId, const device::OpRecord& record) {
+    if (const device::OpRecord* due = ahead.next(record)) fn(*due);
+  });
+  ahead.finish(fn);
 }
 
 }  // namespace
@@ -131,7 +143,7 @@ RunReplay::~RunReplay() = default;
 std::int64_t RunReplay::advance(Time now) {
   if (failure_) std::rethrow_exception(failure_);
   try {
-    trace::in_total_order(books_.log.records(), next_, now, [&](trace::OpId, const device::OpRecord& record) {
+    for_each_ended(books_, next_, now, [&](const device::OpRecord& record) {
       check_interrupt();
       take(record);
     });
@@ -190,8 +202,9 @@ RunHazards::RunHazards(const RunBooks& books)
     : books_(books), facts_(books), detector_(facts_, {.gemm_tile = gemm_tile(books), .names = &names_}) {}
 
 const std::vector<data::Hazard>& RunHazards::advance(Time now, bool at_end) {
-  trace::in_total_order(books_.log.records(), next_, now, [&](trace::OpId, const device::OpRecord& record) {
+  for_each_ended(books_, next_, now, [&](const device::OpRecord& record) {
     if (record.kind == OpKind::host_map) host_map(facts_.request_of(record));
+    ++records_;
     detector_.append(record);
   });
   if (!at_end || ended_) return detector_.hazards();

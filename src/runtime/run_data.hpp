@@ -97,6 +97,8 @@ class RunHazards {
   explicit RunHazards(const RunBooks& books);
   /// Those of everything that ended by now; with `at_end` also messages that nobody received.
   const std::vector<data::Hazard>& advance(Time now, bool at_end);
+  /// Those it has looked at.
+  std::uint64_t records() const { return records_; }
 
  private:
   void host_map(const Request& request);
@@ -106,6 +108,7 @@ class RunHazards {
   data::NamedRanges names_;
   data::HazardDetector detector_;
   std::vector<std::uint32_t> next_;
+  std::uint64_t records_ = 0;
   bool ended_ = false;
 };
 

@@ -211,5 +211,33 @@ TEST(Hazards, ThereAreNoneBetweenRequestsOfAStream) {
   EXPECT_TRUE(torch.hazards().empty());
 }
 
+/// Two PEs add to the same numbers again and again, in no order.
+void add_together(tl::Context& tl, tl::Ptr x, int times) {
+  for (int i = 0; i < times; ++i) tl.store(x, tl.load(x, {64}, i32) + 1);
+}
+
+// 2 · 1000 · (load, add, store) records: enough for a thread of their own, in memory and from disk.
+TEST(Hazards, AreTheSameIfTheyAreLookedForWhileNumbersAreComputed) {
+  const auto run = [](bool beside, LogStorage log) {
+    Torch torch(small(), {.hazards = beside, .log = log, .log_folder = ::testing::TempDir()});
+    Tensor x = torch.zeros({64}, i32, {}, "shared");
+    torch.launch({"together", Grid{2, 1}}, add_together, x, 1000);
+    const NdArray numbers = x.numpy();
+    torch.launch({"overlap", Grid{2, 1}}, store_at, x, 0);
+    torch.synchronize();
+    std::vector<std::string> found;
+    for (const HazardReport& h : torch.hazards()) found.push_back(h.text);
+    return std::pair(numbers, found);
+  };
+  const auto [numbers, found] = run(false, LogStorage::memory);
+  EXPECT_EQ(found.size(), 3u);  // store and store, load and store; then those of the second kernel
+  EXPECT_GT(numbers.at<std::int32_t>({0}), 0);
+  for (const LogStorage log : {LogStorage::memory, LogStorage::disk}) {
+    const auto [same_numbers, same_found] = run(true, log);
+    EXPECT_EQ(same_numbers, numbers);
+    EXPECT_EQ(same_found, found);
+  }
+}
+
 }  // namespace
 }  // namespace kernbench::runtime
