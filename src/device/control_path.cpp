@@ -72,7 +72,11 @@ class ControlPath::Step : public sim::Event {
     note(path, then);
     const Bytes bytes = path.spec_.message_bytes;
     if (bytes == 0_B) return path.fabric_.signal(route, *this);
-    if (!data_) data_ = std::make_unique<Data>(*this);
+    if (!data_) {
+      auto data = std::make_unique<Data>(*this);
+      data_ = data.get();
+      owner_.whole().messages.push_back(std::move(data));
+    }
     data_->route = &route;
     data_->bytes = bytes;
     path.fabric_.send(*data_);
@@ -105,12 +109,13 @@ class ControlPath::Step : public sim::Event {
   Owner& owner_;
   ControlPath* path_ = nullptr;
   Then then_ = nullptr;
-  std::unique_ptr<Data> data_;  // only if messages have bytes
+  Data* data_ = nullptr;  // only if messages have bytes; the request's
 };
 
 /// The way to a target PE, and back.
 struct ControlPath::Leg final : PeTask {
   Leg() : step(*this) {}
+  State& whole() const;
   const MCpu::Way* way = nullptr;
   Cube* cube = nullptr;
   Step<Leg> step;
@@ -119,6 +124,7 @@ struct ControlPath::Leg final : PeTask {
 /// A target cube of a request.
 struct ControlPath::Cube {
   Cube() : step(*this) {}
+  State& whole() const { return *state; }
   State* state = nullptr;
   MCpu* cpu = nullptr;
   Leg* legs = nullptr;  // its PEs'
@@ -130,12 +136,16 @@ struct ControlPath::Cube {
 
 struct ControlRequest::State {
   explicit State(ControlRequest& r) : request(r), step(*this) {}
+  State& whole() { return *this; }
   ControlRequest& request;
   ControlPath::Step<State> step;
   std::vector<ControlPath::Cube> cubes;
   std::vector<ControlPath::Leg> legs;  // in the order of targets
+  std::vector<std::unique_ptr<Message>> messages;
   std::size_t open = 0;
 };
+
+ControlRequest::State& ControlPath::Leg::whole() const { return *cube->state; }
 
 ControlRequest::ControlRequest() = default;
 ControlRequest::~ControlRequest() = default;

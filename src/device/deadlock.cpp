@@ -116,8 +116,8 @@ BlockedPe Pe::blocked() const {
 void Pe::add_wait(const Op& op, BlockedPe& b) const {
   if (op.in < kEngines) return;
   BlockedPe::Wait wait{name_of(program(), op.index()), line_of(program(), op.index()), "", {}};
-  if (op.command().kind == isa::CommandKind::ipcq_send) {
-    const QueuePort& port = port_of(op.command());
+  if (op.kind == isa::CommandKind::ipcq_send) {
+    const QueuePort& port = port_of(op);
     if (!is_ready(op) || port.sends.has_credit()) return;
     wait.what = fmt::format("no credit from {}{}", to_string(port.plan.peer),
                             port.sends.polls() ? ", for which its CPU looks and issues nothing" : "");

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "device/pe_op.hpp"
+#include "device/prefetch.hpp"
 #include "device/processors.hpp"
 #include "device/tile_stream.hpp"
 #include "kernbench/error.hpp"
@@ -69,6 +70,8 @@ sim::Process Pe::issue_programs() {
 
 void Pe::begin(const ProgramTask& task) {
   task_ = const_cast<ProgramTask*>(&task);
+  program_ = task.program;
+  origin_ = task.origin;
   task_->started = partition_.now();
   retired_.assign(task.program->commands().size(), {});
   readers_left_.clear();
@@ -91,6 +94,7 @@ sim::Task<> Pe::issue(const ProgramTask& task) {
   for (isa::CommandIndex i = 0; i < task.program->commands().size(); ++i) {
     const isa::Command& c = task.program->command(i);
     issuing_ = i;
+    prefetch(&c);  // it is read when it has been dispatched
     while (held({Hold::until_credit})) {
       co_await progress_.wait();
       because = Cause::at(polled_, partition_.now(), Reason::issue);
@@ -196,11 +200,12 @@ Pe::Op& Pe::make_op(isa::CommandIndex index, Queue queue) {
 }
 
 void Pe::enqueue(Op& op, const Cause& issue) {
-  op.issued = issue;
+  op.issue(issue);
+  op.last_operand = last_producer(op.command());
   ++issued_count_;
   note_memory_use(op);
   queues_[op.in].push_back(op);
-  if (op.command().kind == isa::CommandKind::ipcq_recv) {
+  if (op.kind == isa::CommandKind::ipcq_recv) {
     unclaimed_.push_back(static_cast<ReceiveOp*>(&op));
     claim_messages();
   }
@@ -210,8 +215,7 @@ void Pe::enqueue(Op& op, const Cause& issue) {
 void Pe::note_memory_use(Op& op) {
   std::array<isa::Access, 3> bytes;
   op.touches_memory = false;
-  const isa::CommandKind kind = op.command().kind;
-  if (kind == isa::CommandKind::math || kind == isa::CommandKind::ipcq_send) return;
+  if (op.kind == isa::CommandKind::math || op.kind == isa::CommandKind::ipcq_send) return;
   const int count = isa::accesses(program(), op.command(), bytes);
   op.touches_memory = count > 0;
   if (op.touches_memory) op.bytes_free.reset();
@@ -226,8 +230,21 @@ bool conflict(const isa::Access& a, const isa::Access& b) {
 
 }  // namespace
 
-/// A command that makes one of its tiles and has not retired; kNone if there is none.
+/// The last command that makes one of the tiles it reads; kNone if none does.
+isa::CommandIndex Pe::last_producer(const isa::Command& command) const {
+  isa::CommandIndex last = isa::kNone;
+  for (const isa::ValueId id : program().reads(command)) {
+    const isa::CommandIndex producer = program().value(id).producer;
+    if (producer != isa::kNone && (last == isa::kNone || producer > last)) last = producer;
+  }
+  return last;
+}
+
+/// A command that makes one of its tiles and has not retired; kNone if there is none. Mostly it is the last one that
+/// is missing: to look there first spares a look at the program.
 isa::CommandIndex Pe::missing(const Op& op) const {
+  if (op.last_operand == isa::kNone) return isa::kNone;
+  if (!retired_[op.last_operand].done) return op.last_operand;
   for (const isa::ValueId id : program().reads(op.command())) {
     const isa::CommandIndex producer = program().value(id).producer;
     if (producer != isa::kNone && !retired_[producer].done) return producer;
@@ -256,7 +273,7 @@ bool Pe::memory_is_free(const Op& op) const {
 }
 
 Cause Pe::why_now(const Op& op, Queue queue) const {
-  Cause cause = op.issued;
+  Cause cause = op.issued();
   for (const isa::ValueId id : program().reads(op.command())) {
     const isa::CommandIndex producer = program().value(id).producer;
     if (producer == isa::kNone) continue;
@@ -296,6 +313,7 @@ void Pe::start_ready(Queue queue) {
   while (waiting.first && !aborted_ && can_start(waiting, queue)) {
     Op& op = *waiting.first;
     waiting.pop_front();
+    prefetch(waiting.first, 64);  // it is looked at as soon as this one is on its way
     op.cause = why_now(op, queue);
     op.ref = next_serial();
     op.taken = partition_.now();
@@ -316,11 +334,7 @@ void Pe::start_all(isa::CommandIndex retired) {
 }
 
 OpRecord Pe::record_of(const Op& op, OpKind kind) const {
-  return {.start = op.taken,
-          .end = partition_.now(),
-          .origin = task_->origin,
-          .command = op.index(),
-          .kind = kind};
+  return {.start = op.taken, .end = partition_.now(), .origin = origin_, .command = op.index(), .kind = kind};
 }
 
 void Pe::on_room(ComputeEngine& engine, const Work& left) {

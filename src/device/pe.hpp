@@ -125,6 +125,7 @@ class Pe : private RoomListener, private QueueUser {
   // The queues.
   void start_ready(Queue queue);
   void start_all(isa::CommandIndex retired = isa::kNone);
+  isa::CommandIndex last_producer(const isa::Command& command) const;
   isa::CommandIndex missing(const Op& op) const;
   bool is_ready(const Op& op) const;
   bool is_ready(OpQueue& waiting) const;
@@ -142,7 +143,8 @@ class Pe : private RoomListener, private QueueUser {
   // Sends and receives.
   static Queue sends_of(const QueuePort& port) { return kEngines + 2 * static_cast<std::size_t>(port.index); }
   static Queue receives_of(const QueuePort& port) { return sends_of(port) + 1; }
-  QueuePort& port_of(const isa::Command& command) const;
+  /// Of a send, or of a receive from a direction.
+  QueuePort& port_of(const Op& op) const;
   void open_ports();
   Queue queue_of_port(const isa::Command& command) const;
   bool port_can_start(OpQueue& waiting);
@@ -157,8 +159,8 @@ class Pe : private RoomListener, private QueueUser {
 
   OpRecord record_of(const Op& op, OpKind kind) const;
   OpRef next_serial() { return writer_.next(partition_.id()); }
-  const isa::Program& program() const { return *task_->program; }
-  Issuer issuer_of(isa::CommandIndex command) const { return {task_->program, command}; }
+  const isa::Program& program() const { return *program_; }
+  Issuer issuer_of(isa::CommandIndex command) const { return {program_, command}; }
 
   Device& device_;
   const PeCoord at_;
@@ -193,6 +195,8 @@ class Pe : private RoomListener, private QueueUser {
 
   // Of the program that runs.
   ProgramTask* task_ = nullptr;
+  const isa::Program* program_ = nullptr;  // the task's,
+  std::uint32_t origin_ = 0;               // and its origin
   std::vector<OpQueue> queues_;
   std::vector<Retired> retired_;             // per command
   std::vector<std::uint32_t> readers_left_;  // per value

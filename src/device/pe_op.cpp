@@ -46,7 +46,6 @@ void Pe::DmaOp::start() {
 }
 
 void Pe::DmaOp::on_retired() {
-  const isa::CommandKind kind = command().kind;
   OpRecord record = pe_.record_of(*this, kind == isa::CommandKind::dma_read    ? OpKind::dma_read
                                          : kind == isa::CommandKind::dma_write ? OpKind::dma_write
                                                                                : OpKind::load_scalar);

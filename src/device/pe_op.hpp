@@ -10,6 +10,14 @@ namespace kernbench::device {
 
 /// As many of these wait as queues are deep: what is needed meanwhile is one cache line.
 class alignas(64) Pe::Op {
+  /// When the CPU had issued it: a cause without its gaps.
+  struct Issue {
+    Time instant, met;
+    std::uint32_t serial = 0;
+    std::uint16_t partition = 0;
+    Reason reason = Reason::issue;
+  };
+
  public:
   explicit Op(Pe& pe) : pe_(pe) {}
   virtual ~Op() = default;
@@ -19,6 +27,11 @@ class alignas(64) Pe::Op {
     index_ = index;
     move_to(queue);
     command_ = &pe_.program().command(index);
+    kind = command_->kind;
+  }
+  void issue(const Cause& by) { issue_ = {by.instant, by.met, by.ref.serial, by.ref.partition, by.reason}; }
+  Cause issued() const {
+    return {{issue_.partition, issue_.serial}, issue_.instant, issue_.met, issue_.reason};
   }
 
   void move_to(Queue queue) { in = static_cast<std::uint16_t>(queue); }
@@ -26,17 +39,21 @@ class alignas(64) Pe::Op {
   isa::CommandIndex index() const { return index_; }
   const isa::Command& command() const { return *command_; }
 
-  Op* next = nullptr;    // in its queue, or idle
-  std::uint16_t in = 0;  // its queue
+  Op* next = nullptr;                           // in its queue, or idle
+  isa::CommandIndex last_operand = isa::kNone;  // the last command that makes one of its tiles
+  std::uint16_t in = 0;                         // its queue
+  isa::CommandKind kind = isa::CommandKind::fence;
   bool touches_memory = false;
+
+ private:
+  const isa::Command* command_ = nullptr;
+  Issue issue_;
 
  protected:
   isa::CommandIndex index_ = 0;
-  const isa::Command* command_ = nullptr;
 
  public:
-  Cause issued;  // when the CPU had issued it
-  Cause cause;   // of its start
+  Cause cause;  // of its start
   OpRef ref;
   Time taken;                       // by its engine
   std::optional<Cause> bytes_free;  // when the last earlier access to its bytes retired
@@ -113,7 +130,7 @@ class Pe::ReceiveOp final : public Op, public DmaTransfer {
   bool from_any() const { return command().detail == isa::kNone; }
 
  private:
-  void check_size() const;
+  void check_size();
   void move();
   void move_to_scratch();
   void move_to_destination();
@@ -123,6 +140,7 @@ class Pe::ReceiveOp final : public Op, public DmaTransfer {
 
   QueuePort* port_ = nullptr;
   std::uint32_t number_ = 0;
+  Bytes bytes_;
   Time moves_from_;
   sim::MemberEvent<&ReceiveOp::move> move_;
 };

@@ -25,26 +25,24 @@ void Pe::open_ports() {
   queues_.resize(kEngines + 2 * directions + 1);
 }
 
-QueuePort& Pe::port_of(const isa::Command& command) const {
-  return *(*ports_)[static_cast<std::size_t>(task_->queues->ends[command.detail])];
-}
+QueuePort& Pe::port_of(const Op& op) const { return *(*ports_)[(op.in - kEngines) / 2]; }
 
 Pe::Queue Pe::queue_of_port(const isa::Command& command) const {
   if (command.detail == isa::kNone) return queues_.size() - 1;  // receives from any direction
-  const QueuePort& port = port_of(command);
+  const QueuePort& port = *(*ports_)[static_cast<std::size_t>(task_->queues->ends[command.detail])];
   return command.kind == isa::CommandKind::ipcq_send ? sends_of(port) : receives_of(port);
 }
 
 /// A send looks for a credit when its tile is ready.
 bool Pe::port_can_start(OpQueue& waiting) {
   const Op& op = *waiting.first;
-  if (op.command().kind == isa::CommandKind::ipcq_recv) {
+  if (op.kind == isa::CommandKind::ipcq_recv) {
     const auto& receive = static_cast<const ReceiveOp&>(op);
     waiting.waits_for = OpQueue::kOthers;
     return receive.port() && receive.port()->receives.has(receive.number()) && is_ready(waiting);
   }
   if (!is_ready(waiting)) return false;
-  SendSide& sends = port_of(op.command()).sends;
+  SendSide& sends = port_of(op).sends;
   const bool polled = sends.polls();
   const bool may_go = sends.may_go();
   if (polled != sends.polls()) ++polling_;
@@ -53,7 +51,7 @@ bool Pe::port_can_start(OpQueue& waiting) {
 }
 
 Cause Pe::why_now_in_port(const Op& op) const {
-  if (op.command().kind == isa::CommandKind::ipcq_send) return port_of(op.command()).sends.credit();
+  if (op.kind == isa::CommandKind::ipcq_send) return port_of(op).sends.credit();
   const auto& receive = static_cast<const ReceiveOp&>(op);
   return receive.port()->receives.slot(receive.number()).cause;
 }
@@ -74,7 +72,7 @@ void Pe::claim_messages() {
   std::size_t claimed = 0;
   for (; claimed < unclaimed_.size(); ++claimed) {
     ReceiveOp& op = *unclaimed_[claimed];
-    QueuePort* port = op.from_any() ? oldest_unclaimed() : &port_of(op.command());
+    QueuePort* port = op.from_any() ? oldest_unclaimed() : &port_of(op);
     if (!port) break;
     op.claim(*port);
     if (!op.from_any()) continue;
@@ -114,7 +112,7 @@ void Pe::release_slot(isa::ValueId tile) {
 }
 
 void Pe::SendOp::start() {
-  QueuePort& port = pe_.port_of(command());
+  QueuePort& port = pe_.port_of(*this);
   const Bytes bytes = pe_.program().bytes(command().read[0]);
   if (bytes > port.wiring->rules().slot_size)
     throw SimulationError(
@@ -130,7 +128,7 @@ void Pe::SendOp::start() {
   }
   pe_.engine_free_[in] = Cause::at(ref, now, Reason::engine);
   const std::uint32_t number = port.sends.my_head();
-  port.sends.send({ref, cause, now, &pe_.program(), index_, pe_.task_->origin, bytes}, *this);
+  port.sends.send({ref, cause, now, &pe_.program(), index_, pe_.origin_, bytes}, *this);
   if (QueueWatcher* watcher = pe_.processors_.queue_watcher()) [[unlikely]]
     watcher->on_send({now, pe_.at_, port.plan.direction, port.plan.peer, bytes, port.plan.send_ring, number});
 }
@@ -146,16 +144,16 @@ void Pe::ReceiveOp::start() {
   pe_.partition_.schedule(move_, overhead);
 }
 
-void Pe::ReceiveOp::check_size() const {
+void Pe::ReceiveOp::check_size() {
   const ReceiveSide::Slot& slot = port_->receives.slot(number_);
-  const Bytes bytes = pe_.program().bytes(command().result);
-  if (bytes == slot.bytes) return;
+  bytes_ = pe_.program().bytes(command().result);
+  if (bytes_ == slot.bytes) return;
   const isa::Command& send = slot.sender->command(slot.command);
   throw SimulationError(
       {"device.message",
        fmt::format("{} at {}", to_string(pe_.at_), isa::to_string(pe_.program().line(command()))),
        fmt::format("receives a tile of {} from {}, but {} was sent by kernel '{}' on {} at {}",
-                   to_string(bytes), port_->plan.direction, to_string(slot.bytes), slot.sender->kernel(),
+                   to_string(bytes_), port_->plan.direction, to_string(slot.bytes), slot.sender->kernel(),
                    to_string(slot.sender->pe()), isa::to_string(slot.sender->line(send))),
        "send and receive the same shape and dtype"});
 }
@@ -177,12 +175,12 @@ void Pe::ReceiveOp::move_to_scratch() {
   direction = Direction::read;
   channel = Channel::queue;
   end = pe_.tcm_;
-  pieces.assign(1, pe_.device_.locate(address, pe_.program().bytes(command().result)));
+  pieces.assign(1, pe_.device_.locate(address, bytes_));
   pe_.dma_.issue(*this);
 }
 
 void Pe::ReceiveOp::move_to_destination() {
-  const VirtualRows rows{command().address, pe_.program().bytes(command().result).count(), 1, 0};
+  const VirtualRows rows{command().address, bytes_.count(), 1, 0};
   direction = Direction::write;
   channel = Channel::queue;
   end = pe_.tcm_;
@@ -198,13 +196,12 @@ void Pe::ReceiveOp::on_retired() {
 
 void Pe::ReceiveOp::finish() {
   const InstalledWiring& wiring = *port_->wiring;
-  const Bytes bytes = pe_.program().bytes(command().result);
   OpRecord record = pe_.record_of(*this, OpKind::ipcq_recv);
-  record.amount = static_cast<std::uint64_t>(bytes.count());
+  record.amount = static_cast<std::uint64_t>(bytes_.count());
   record.phase = {packed_phase(moves_from_ - taken), number_, port_->plan.receive_ring};
   pe_.writer_.write(ref, cause, record);
   if (QueueWatcher* watcher = pe_.processors_.queue_watcher()) [[unlikely]]
-    watcher->on_receive({record.end, pe_.at_, port_->plan.direction, port_->plan.peer, bytes,
+    watcher->on_receive({record.end, pe_.at_, port_->plan.direction, port_->plan.peer, bytes_,
                          port_->plan.receive_ring, number_});
   if (stays_in_slot() && wiring.rules().credit == CreditPolicy::on_last_use)
     pe_.live_slots_.push_back({command().result, port_, number_});

@@ -41,7 +41,10 @@ class SmallVector {
   }
   /// To fewer elements.
   void shrink(std::size_t size) { size_ = static_cast<std::uint32_t>(size); }
-  void push_back(const T& value) { insert(size_, value); }
+  void push_back(const T& value) {
+    if (size_ == capacity_) return insert(size_, value);
+    data_[size_++] = value;
+  }
   void insert(std::size_t at, T value) {
     if (size_ == capacity_) grow();
     std::copy_backward(data_ + at, data_ + size_, data_ + size_ + 1);
