@@ -39,6 +39,7 @@ void hand_on(tl::Context& tl, const ccl::Call& call, Fault fault) {
 struct How {
   const char* backpressure;
   bool pes;  // ranks are PEs
+  // NOLINTNEXTLINE(readability-identifier-naming): GoogleTest looks for it
   friend void PrintTo(const How& how, std::ostream* out) {
     *out << how.backpressure << (how.pes ? ", PEs" : ", SIPs");
   }

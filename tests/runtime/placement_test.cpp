@@ -14,7 +14,7 @@ std::vector<Placement> random_cases(unsigned seed) {
   RandomPlacement random(seed);
   std::vector<Placement> all;
   for (const int rank : {1, 2, 3, 4})
-    for (Placement& one : random.every_policy(rank)) all.push_back(std::move(one));
+    for (const Placement& one : random.every_policy(rank)) all.push_back(one);
   return all;
 }
 
