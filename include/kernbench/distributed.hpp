@@ -10,7 +10,7 @@
 //
 // Ranks take turns: one runs until it must wait, then another one. Host code takes no simulated time and there is one
 // clock: it stands still while any rank can run, and when all wait it goes on to the first instant at which one of them
-// need not any more. What happens never depends on threads, although every rank has one.
+// need not any more. All ranks run on the thread that called `spawn`, each on a stack of its own.
 //
 // A rank is a SIP. Where `ccl.yaml` gives the all-reduce a `world_size`, a rank is a PE: rank r the r-th in (sip, cube, pe)
 // order; devices are PEs then, tensors lie whole on theirs, launches run there alone.

@@ -21,11 +21,6 @@ Ranks::Ranks(runtime::Engine& engine, int count, Function function, Watch watch)
   }
 }
 
-Ranks::~Ranks() {
-  for (auto& thread : threads_)
-    if (thread.joinable()) thread.join();
-}
-
 std::string Ranks::what_it_does(int rank) const {
   const Rank& it = at(rank);
   if (it.state == State::ended) return "has ended";
@@ -39,7 +34,7 @@ std::string Ranks::what_it_does(int rank) const {
 int Ranks::first_ready() {
   for (int r = 0; r < count(); ++r) {
     Rank& rank = at(r);
-    if (stopping_ && !rank.begun) rank.state = State::ended;
+    if (stopping_ && rank.fiber == nullptr) rank.state = State::ended;
     const bool goes_on =
         rank.state == State::waiting && (stopping_ || rank.to_throw || rank.waits_for->done());
     if (goes_on) rank.state = State::ready;
@@ -52,17 +47,14 @@ void Ranks::take_turn(int rank) {
   turn_ = rank;
   if (rank == kScheduler) return;
   at(rank).falls = stopping_ && !at(rank).to_throw;
-  at(rank).begun = true;
   engine_.set_host(&at(rank).host);
 }
 
-/// Called under the lock. Where no thread can be made for a rank, it has failed.
+/// Comes back when it is the turn of whoever called. Where there is no room for another stack, the rank has failed.
 void Ranks::pass_baton(int to) {
-  while (to != kScheduler && !at(to).begun) {
-    take_turn(to);
+  while (to != kScheduler && at(to).fiber == nullptr) {
     try {
-      threads_.emplace_back([this, to] { work(to); });
-      return;
+      at(to).fiber = &free_fiber();
     } catch (const std::system_error&) {
       at(to).failure = std::current_exception();
       at(to).state = State::ended;
@@ -71,7 +63,21 @@ void Ranks::pass_baton(int to) {
     }
   }
   take_turn(to);
-  (to == kScheduler ? schedulers_turn_ : at(to).its_turn).notify_one();
+  go_on_with(to == kScheduler ? scheduler_ : *at(to).fiber);
+}
+
+void Ranks::go_on_with(Fiber& fiber) {
+  Fiber& left = *running_;
+  if (&left == &fiber) return;
+  running_ = &fiber;
+  left.switch_to(fiber);
+}
+
+Fiber& Ranks::free_fiber() {
+  if (free_.empty()) return *fibers_.emplace_back(std::make_unique<Fiber>([this] { work(); }));
+  Fiber& fiber = *free_.back();
+  free_.pop_back();
+  return fiber;
 }
 
 // ── ranks ──
@@ -83,28 +89,18 @@ void Ranks::wait(Request& request) {
   Rank& me = at(self);
   me.waits_for = &request;
   me.state = State::waiting;
-  {
-    std::unique_lock lock(mutex_);
-    if (const int next = first_ready(); next != self) {
-      pass_baton(next);
-      me.its_turn.wait(lock, [&] { return turn_ == self; });
-    }
-  }
+  if (const int next = first_ready(); next != self) pass_baton(next);
   me.waits_for = nullptr;
   if (me.to_throw) std::rethrow_exception(std::exchange(me.to_throw, nullptr));
   if (stopping_) throw Stopped();
 }
 
-/// One rank after the other, until the next one has a thread already, or none can go on.
-void Ranks::work(int rank) {
-  std::unique_lock lock(mutex_);
+/// One rank after the other: the next that has not begun goes on with this stack.
+void Ranks::work() {
   while (true) {
-    lock.unlock();
-    live(rank);
-    lock.lock();
-    rank = first_ready();
-    if (rank == kScheduler || at(rank).begun) return pass_baton(rank);
-    take_turn(rank);
+    live(turn_);
+    free_.push_back(running_);
+    pass_baton(first_ready());
   }
 }
 
@@ -131,16 +127,11 @@ void Ranks::run() {
   HostThread& caller = engine_.host();
   engine_.set_waiter(this);
   while (std::ranges::any_of(ranks_, [](const auto& r) { return r->state != State::ended; })) {
-    std::unique_lock lock(mutex_);
-    if (const int next = first_ready(); next != kScheduler) {
+    if (const int next = first_ready(); next != kScheduler)
       pass_baton(next);
-      schedulers_turn_.wait(lock, [&] { return turn_ == kScheduler; });
-    } else {
-      lock.unlock();
+    else
       let_time_pass();
-    }
   }
-  for (auto& thread : threads_) thread.join();
   engine_.set_waiter(nullptr);
   engine_.set_host(&caller);
   finish();

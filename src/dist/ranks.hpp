@@ -2,18 +2,15 @@
 //
 // Only one rank runs at a time: a baton goes from rank to rank. So ranks never race, and what happens depends on
 // simulated time and rank numbers alone. Whoever must wait, or has ended, hands the baton to the first rank that can go
-// on; if none can, to the scheduler, which is the thread that called `run` and lets time pass. A rank that waits needs a
-// thread of its own; one that ends without waiting leaves its thread to the next one. Hand-overs cost what the operating
-// system takes to wake a thread, so there is none that is not necessary.
+// on; if none can, to the scheduler, which is the code that called `run` and lets time pass. All run on the caller's
+// thread: a rank that waits keeps its place on a stack of its own, one that has ended leaves its stack to the next one.
 #pragma once
 
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
-#include <thread>
 #include <vector>
 
+#include "dist/fiber.hpp"
 #include "kernbench/distributed.hpp"
 #include "runtime/engine.hpp"
 
@@ -30,7 +27,6 @@ class Ranks final : public runtime::Waiter {
   };
 
   Ranks(runtime::Engine& engine, int count, Function function, Watch watch);
-  ~Ranks() override;
 
   /// Comes back when all have ended. Throws SpawnException if one has failed; Interrupted.
   void run();
@@ -46,11 +42,10 @@ class Ranks final : public runtime::Waiter {
   enum class State { ready, waiting, ended };
   struct Stopped {};  // thrown in a rank that is to end because another one has failed
   struct Rank {
-    std::condition_variable its_turn;
     runtime::HostThread host;
     State state = State::ready;
-    bool begun = false;
-    bool falls = false;  // it goes on only to end, because another one has failed
+    Fiber* fiber = nullptr;  // that it runs on; null: it has not begun
+    bool falls = false;      // it goes on only to end, because another one has failed
     runtime::Request* waits_for = nullptr;
     std::exception_ptr to_throw;  // from its wait
     std::exception_ptr failure;   // what it ended with
@@ -65,9 +60,11 @@ class Ranks final : public runtime::Waiter {
   int first_ready();
   void pass_baton(int to);
   void take_turn(int rank);
+  void go_on_with(Fiber& fiber);
+  Fiber& free_fiber();
 
-  // On a rank's thread.
-  void work(int rank);
+  // On a rank's stack.
+  [[noreturn]] void work();
   void live(int rank);
 
   // On the scheduler's.
@@ -79,9 +76,10 @@ class Ranks final : public runtime::Waiter {
   const Function function_;
   const Watch watch_;
   std::vector<std::unique_ptr<Rank>> ranks_;
-  std::vector<std::thread> threads_;
-  std::mutex mutex_;
-  std::condition_variable schedulers_turn_;
+  Fiber scheduler_;
+  std::vector<std::unique_ptr<Fiber>> fibers_;
+  std::vector<Fiber*> free_;  // whose rank has ended
+  Fiber* running_ = &scheduler_;
   int turn_ = kScheduler;  // who holds the baton
   bool stopping_ = false;
   std::exception_ptr interrupted_;

@@ -113,7 +113,18 @@ std::uint64_t hash_of_a_busy_run(int most) {
   return torch.log().hash();
 }
 
-TEST(Spawn, WhatHappensDoesNotDependOnWhenThreadsRun) {
+TEST(Spawn, AllRanksRunOnTheThreadOfTheCaller) {
+  Torch torch(machine(3));
+  std::vector<std::thread::id> threads;
+  on_all_ranks(torch, [&](int) {
+    Tensor x = torch.zeros({64}, i32);
+    all_reduce(x);  // all wait
+    threads.push_back(std::this_thread::get_id());
+  });
+  EXPECT_EQ(threads, std::vector(3, std::this_thread::get_id()));
+}
+
+TEST(Spawn, WhatHappensDoesNotDependOnHowLongRanksTake) {
   const auto hash = hash_of_a_busy_run(0);
   for (const int most : {1, 50, 300}) EXPECT_EQ(hash_of_a_busy_run(most), hash);
 }
