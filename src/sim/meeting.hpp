@@ -2,17 +2,17 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <thread>
 
 namespace kernbench::sim {
 
-/// A barrier whose waiters first watch, then sleep: windows take microseconds, and a thread that sleeps takes
-/// tens of them to wake (std::barrier sleeps almost at once).
+/// A barrier whose waiters first watch, then sleep: windows take tens of microseconds, and a thread that sleeps takes as
+/// long to wake (std::barrier sleeps almost at once).
 class Meeting {
  public:
   explicit Meeting(int members)
-      : members_(members),
-        looks_(members <= static_cast<int>(std::thread::hardware_concurrency()) ? kLooks : 0) {}
+      : members_(members), watches_(members <= static_cast<int>(std::thread::hardware_concurrency())) {}
 
   /// Comes back when all members have come and the last of them has done `decide(how many had fallen asleep)`.
   template <class Decide>
@@ -26,7 +26,8 @@ class Meeting {
   }
 
  private:
-  static constexpr int kLooks = 2000;  // tens of microseconds
+  static constexpr std::chrono::microseconds kWatch{300};
+  static constexpr int kLooks = 100;  // between two looks at the clock
 
   static void pause() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -34,17 +35,25 @@ class Meeting {
 #endif
   }
 
+  bool watch(int round) const {
+    const auto end = std::chrono::steady_clock::now() + kWatch;
+    do
+      for (int look = 0; look < kLooks; ++look) {
+        if (round_.load(std::memory_order_acquire) != round) return true;
+        pause();
+      }
+    while (std::chrono::steady_clock::now() < end);
+    return false;
+  }
+
   void wait(int round) {
-    for (int look = 0; look < looks_; ++look) {
-      if (round_.load(std::memory_order_acquire) != round) return;
-      pause();
-    }
+    if (watches_ && watch(round)) return;
     asleep_.fetch_add(1, std::memory_order_relaxed);
     round_.wait(round, std::memory_order_acquire);
   }
 
   const int members_;
-  const int looks_;  // none with fewer cores than members: whoever watches would keep another from working
+  const bool watches_;  // not with fewer cores than members: it would keep another from working
   std::atomic<int> asleep_ = 0;
   alignas(64) std::atomic<int> present_ = 0;
   alignas(64) std::atomic<int> round_ = 0;

@@ -6,7 +6,7 @@ namespace {
 
 #define EXPECT_REFUSED(error, wanted_id, text, advice)                                             \
   do {                                                                                             \
-    const auto refused = error;                                                                    \
+    const auto& refused = error;                                                                   \
     EXPECT_EQ(refused.id(), wanted_id);                                                            \
     EXPECT_THAT(refused.where(), HasSubstr("kernel 'faulty' on sip1.cube2.pe3, error_test.cpp:")); \
     EXPECT_THAT(refused.message(), HasSubstr(text));                                               \

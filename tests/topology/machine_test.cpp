@@ -83,7 +83,7 @@ TEST(LoadMachine, AMinimalFileTakesTheRegistrysDefaults) {
 }
 
 TEST(LoadMachine, ComponentsMayLeaveKindImplAndAttrsOut) {
-  const std::string text = default_text();
+  const std::string& text = default_text();
   const std::string full = "switch: {kind: switch, impl: builtin.switch, attrs: {overhead_ns: 5}}";
   for (const char* form : {"switch: {overhead_ns: 5}", "switch: {kind: switch, overhead_ns: 5}",
                            "switch: {attrs: {overhead_ns: 5}}", "switch: {}", "switch:", "switch: {attrs: }"})
@@ -127,7 +127,7 @@ TEST(LoadMachine, ABadOverrideNamesItself) {
 }
 
 TEST(LoadMachine, RefusesAnUnknownKeyWithTheNearestKnownOne) {
-  const std::string text = default_text();
+  const std::string& text = default_text();
   for (const auto& [from, to, nearest] :
        std::vector<std::array<std::string, 3>>{{"clock_ghz: 1", "clock_gzh: 1", "'clock_ghz'"},
                                                {"pe_per_corner: 2", "pes_per_corner: 2", "'pe_per_corner'"},
@@ -149,7 +149,7 @@ TEST(LoadMachine, RefusesDuplicateKeysAlsoAcrossAttrs) {
 }
 
 TEST(LoadMachine, RefusesWrongTypes) {
-  const std::string text = default_text();
+  const std::string& text = default_text();
   expect_refused_at(replaced(text, "    w: 4", "    w: wide"), "w: wide", "param.type");
   expect_refused_at(replaced(text, "    w: 4", "    w: 4.5"), "w: 4.5", "param.type");
   expect_refused_at(replaced(text, "    w: 4", "    w: '4'"), "w: '4'", "param.type");
@@ -164,7 +164,7 @@ TEST(LoadMachine, RefusesWrongTypes) {
 }
 
 TEST(LoadMachine, RefusesNumbersThatMakeNoSense) {
-  const std::string text = default_text();
+  const std::string& text = default_text();
   for (const char* value :
        {"0", "-4", "33", "1e18", "99999999999999999999", ".nan", ".inf", "-.inf", "1e999"})
     expect_refused_at(replaced(text, "    w: 4", std::string("    w: ") + value), "    w: ", "param.range");
@@ -177,7 +177,7 @@ TEST(LoadMachine, RefusesNumbersThatMakeNoSense) {
 }
 
 TEST(LoadMachine, RefusesMissingSectionsAndComponents) {
-  const std::string text = default_text();
+  const std::string& text = default_text();
   for (const SchemaEntry& entry : schema()) {
     const std::string bad = without_group(text, entry.path);
     const Error::Info info = refusal(bad);
@@ -198,7 +198,7 @@ TEST(LoadMachine, RefusesMissingValuesThatHaveNoDefault) {
 }
 
 TEST(LoadMachine, RefusesMoreCubesOrPesThanAddressesHold) {
-  const std::string text = default_text();
+  const std::string& text = default_text();
   EXPECT_NO_THROW(load(text, {"sip.cube_mesh.w=8"}));  // 8 × 4 = 32: five bits
   expect_refused_at(replaced(text, "    w: 4", "    w: 9"), "    w: 9", "topology.invalid");
   EXPECT_THAT(refusal(text, {"sip.cube_mesh.w=9"}).hint, HasSubstr("5 bits"));
@@ -228,7 +228,9 @@ TEST(LoadMachine, SixSipsNeedAShapeForAGrid) {
 }
 
 TEST(LoadMachine, GridsOfSipsMustMultiplyUp) {
-  const auto with = [](std::vector<std::string> overrides) { return refusal(default_text(), overrides); };
+  const auto with = [](const std::vector<std::string>& overrides) {
+    return refusal(default_text(), overrides);
+  };
   EXPECT_EQ(with({"system.sips.count=6", "system.sips.w=3", "system.sips.h=3"}).id, "topology.invalid");
   EXPECT_EQ(with({"system.sips.w=2"}).id, "topology.invalid");
   EXPECT_EQ(with({"system.sips.h=2"}).id, "topology.invalid");
