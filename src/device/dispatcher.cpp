@@ -143,7 +143,7 @@ void Dispatcher::announce(Train& train) {
   }
   if (message.followed) message.on_run(run);
   if (run.end == message.packets_)
-    partition_.schedule_at(message.delivered_, message.run_tail(run, train.last()));
+    partition_.schedule_at(message.delivery(), message.run_tail(run, train.last()));
   else
     partition_.schedule_at(train, train.through());
 }
@@ -263,7 +263,7 @@ void Dispatcher::cut_beyond(Train& train, std::int64_t end) {
   Message& message = *train.message;
   if (train.stop[-1].crosses) return post(train, {end, train.run.end}, true);
   if (message.followed) message.on_run_cut(end, train.run.end);
-  if (train.run.end == message.packets_) partition_.cancel(message.delivered_);
+  if (train.run.end == message.packets_) partition_.cancel(message.delivery());
 }
 
 void Dispatcher::recall(Message& message, std::int64_t from) {
@@ -337,7 +337,7 @@ void Dispatcher::post(Train& train, const Run& run, bool cut) {
 
 void Notice::fire(sim::Event& e) {
   auto& notice = static_cast<Notice&>(e);
-  notice.message->fabric_->domain(notice.hop->next_partition).dispatcher().receive(notice);
+  notice.hop->fabric->domain(notice.hop->next_partition).dispatcher().receive(notice);
 }
 
 void Dispatcher::receive(Notice& notice) {

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "device/prefetch.hpp"
 #include "kernbench/error.hpp"
 
 namespace kernbench::device {
@@ -20,17 +21,20 @@ DmaSpec DmaSpec::physical(const topology::Machine& machine) {
 
 class DmaChannel::PieceAccess final : public Access {
  public:
-  explicit PieceAccess(DmaChannel& channel) : channel_(channel) {}
-  DmaTransfer* transfer = nullptr;
-  PieceAccess* next_idle = nullptr;
+  explicit PieceAccess(DmaChannel& of) : channel_(of) {}
+  union {
+    DmaTransfer* transfer = nullptr;
+    PieceAccess* next_idle;  // of one that is in no use
+  };
 
  private:
   void on_left() override { channel_.piece_left(*transfer); }
   void on_done() override {
-    transfer->at_memory = at_memory();
-    transfer->through_memory = through_memory();
+    DmaTransfer& done = *transfer;
+    done.at_memory = at_memory();
+    done.through_memory = through_memory();
     next_idle = std::exchange(channel_.idle_, this);
-    channel_.piece_done(*transfer);
+    channel_.piece_done(done);
   }
   DmaChannel& channel_;
 };
@@ -103,6 +107,7 @@ void DmaChannel::piece_done(DmaTransfer& transfer) {
 void DmaChannel::retire() {
   do {
     DmaTransfer& transfer = *std::exchange(oldest_, oldest_->next_);
+    prefetch(oldest_);
     --open_;
     --accepted_;
     --done_early_;

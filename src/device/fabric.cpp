@@ -75,7 +75,10 @@ Route& Fabric::route(NodeId from, NodeId to) {
 
 /// Gives a new route what packets will look for.
 void Fabric::prepare(Route& route) {
-  for (Hop& hop : route.hops) hop.state = &links_[hop.link.index];
+  for (Hop& hop : route.hops) {
+    hop.fabric = this;
+    hop.state = &links_[hop.link.index];
+  }
   route.source = &source_for(route);
 }
 
@@ -95,11 +98,10 @@ void Fabric::send(Message& message) {
   Route& route = *message.route;
   FabricDomain& here = *route.first().state->domain;
   KB_ASSERT(message.bytes > 0_B, "a message of {} bytes to {}", message.bytes.count(), graph_.path(route.to));
-  message.fabric_ = this;
-  message.packets_ = (message.bytes.count() + packet_.count() - 1) / packet_.count();
+  message.packets_ =
+      static_cast<std::int32_t>((message.bytes.count() + packet_.count() - 1) / packet_.count());
   message.next_packet_ = 0;
   message.key_ = route.source->next_key();
-  message.opened_ = here.partition_.now();
   message.measure_tail();
   ++here.counters_.messages;
   route.source->open(message);
@@ -147,7 +149,7 @@ Packet& Fabric::start_packet(Message& message, Time now) {
   l.last = &packet;
   serve(packet, first, now);
   if (packet.is_last() && message.is_missed())
-    l.domain->partition_.schedule_at(message.left_, std::max(l.free_at, now + kGrace));
+    l.domain->partition_.schedule_at(message.leaving(), std::max(l.free_at, now + kGrace));
   return packet;
 }
 
@@ -172,7 +174,7 @@ void Fabric::take_back(Packet& packet) {
 
 void Packet::arrive(sim::Event& e) {
   auto& packet = static_cast<Packet&>(e);
-  packet.message->fabric_->arrive(packet);
+  packet.hop->fabric->arrive(packet);
 }
 
 /// The head of a packet is at the end of the link it took.
@@ -278,23 +280,34 @@ void Fabric::arrive_at_destination(Packet& packet) {
   Message& message = *packet.message;
   const int here = message.route->last_partition;
   if (message.followed) message.on_packet(packet.index, packet.tail);
-  if (packet.is_last()) domain(here).partition_.schedule_at(message.delivered_, packet.tail);
+  if (packet.is_last()) domain(here).partition_.schedule_at(message.delivery(), packet.tail);
   release(packet, here);
 }
 
+Message::Uneven& Message::uneven() {
+  if (!uneven_) uneven_ = std::make_unique<Uneven>();
+  return *uneven_;
+}
+
 void Message::measure_tail() {
-  if (tail_route_ == route && tail_bytes_ == bytes) return;
-  tail_route_ = route;
-  tail_bytes_ = bytes;
-  tail_.clear();
-  if (route->is_full(packets_ - 1, bytes)) return;
+  short_tail_ = !route->is_full(packets_ - 1, bytes);
+  if (!short_tail_) return;
+  Uneven& times = uneven();
+  if (times.tail_route == route && times.tail_bytes == bytes) return;
+  times.tail_route = route;
+  times.tail_bytes = bytes;
+  times.tail.clear();
   Time longest;
   for (const Hop& hop : route->hops) {
     const Time occupancy = route->occupancy(hop, packets_ - 1, bytes);
     longest = std::max(longest, occupancy);
-    tail_.push_back({occupancy, longest});
+    times.tail.push_back({occupancy, longest});
   }
 }
+
+void Leaving::fire(sim::Event& e) { static_cast<Message&>(static_cast<Leaving&>(e)).leave(); }
+
+void Delivery::fire(sim::Event& e) { static_cast<Message&>(static_cast<Delivery&>(e)).deliver(); }
 
 /// The next one of the lane will need its source at once.
 void Message::leave() {
@@ -303,9 +316,10 @@ void Message::leave() {
     prefetch(route->source, Source::kOfLoneMessage);
     prefetch(route->hops.data(), std::min<std::size_t>(route->hops.size(), 4) * sizeof(Hop));
   }
+  Fabric& fabric = *route->first().fabric;
   Lane* lane = std::exchange(lane_, nullptr);
   if (followed) on_left();
-  if (lane) lane->advance(*fabric_);
+  if (lane) lane->advance(fabric);
 }
 
 void Lane::send(Fabric& fabric, Message& message) {
@@ -319,7 +333,9 @@ void Lane::send(Fabric& fabric, Message& message) {
 
 void Lane::advance(Fabric& fabric) {
   first_ = first_->next_in_lane_;
-  if (first_) fabric.send(*first_);
+  if (!first_) return;
+  prefetch(first_->next_in_lane_);
+  fabric.send(*first_);
 }
 
 void Message::deliver() {

@@ -20,47 +20,32 @@ void Memory::serve_requests() {
 }
 
 void Access::start(Memory& memory, topology::NodeId issuer, topology::NodeId end, Direction direction,
-                   Extent extent, Channel channel, Lane* lane) {
+                   Extent extent, Channel traffic, Lane* lane) {
   Fabric& fabric = memory.fabric();
+  const bool reads = direction == Direction::read;
   if (memory_ != &memory || issuer_ != issuer || end_ != end || direction_ != direction) {
-    there_ = &fabric.route(direction == Direction::read ? issuer : end, memory.node());
-    back_ = nullptr;
+    signal_route_ = reads ? &fabric.route(issuer, memory.node()) : nullptr;
+    route = reads ? nullptr : &fabric.route(end, memory.node());
   }
   memory_ = &memory;
   issuer_ = issuer;
   end_ = end;
   direction_ = direction;
   extent_ = extent;
-  data_.bytes = extent.bytes();
-  data_.channel = channel;
-  data_.followed = direction == Direction::write;
-  data_.ready.clear();
+  bytes = extent.bytes();
+  channel = traffic;
+  followed = !reads;
+  ready.clear();
   progress = {};
-  step_ = direction == Direction::read ? Step::serve : Step::commit;
-  if (direction == Direction::read) {
+  step_ = reads ? Step::serve : Step::commit;
+  if (reads) {
     if (asks_from_here()) ++memory.on_the_way_;
-    return fabric.signal(*there_, next_step_);
+    return fabric.signal(*signal_route_, next_step());
   }
-  data_.route = there_;
-  lane ? lane->send(fabric, data_) : fabric.send(data_);
+  lane ? lane->send(fabric, *this) : fabric.send(*this);
 }
 
-/// Routes are the sender's: this one belongs to the memory's partition.
-Route& Access::way_back() {
-  if (!back_)
-    back_ = &memory_->fabric().route(memory_->node(), direction_ == Direction::read ? end_ : issuer_);
-  return *back_;
-}
-
-void Access::Data::on_packet(std::int64_t packet, Time tail) {
-  access_.memory_->on_packet(access_, packet, tail);
-}
-
-void Access::Data::on_run(const Run& run) { access_.memory_->on_run(access_, run); }
-
-void Access::Data::on_run_cut(std::int64_t from, std::int64_t end) {
-  access_.memory_->on_run_cut(access_, from, end);
-}
+void AccessStep::fire(sim::Event& e) { static_cast<Access&>(static_cast<AccessStep&>(e)).step(); }
 
 void Access::step() {
   if (step_ == Step::serve) return memory_->request(*this);
@@ -69,30 +54,28 @@ void Access::step() {
 
 bool Access::goes_before(const Access& other) const {
   if (issuer_ != other.issuer_) return issuer_.index < other.issuer_.index;
-  return data_.channel < other.data_.channel;
+  return channel < other.channel;
 }
 
 void Access::serve() {
   at_memory_ = memory_->partition().now();
-  data_.route = &way_back();
+  if (!route) route = &memory_->fabric().route(memory_->node(), end_);
   memory_->serve_read(*this);
 }
 
-void Access::data_delivered() {
-  if (direction_ == Direction::read) {
-    through_memory_ = data_.ready.empty() ? at_memory_ : data_.ready.front();
-    return on_done();
-  }
+void Access::on_delivered() {
+  if (direction_ == Direction::read) return on_done();
   at_memory_ = memory_->partition().now();
-  through_memory_ = memory_->finish_write(*this);
-  if (through_memory_ == at_memory_) return commit();
-  memory_->partition().schedule_at(next_step_, through_memory_);
+  progress.done = memory_->finish_write(*this);
+  if (progress.done == at_memory_) return commit();
+  memory_->partition().schedule_at(next_step(), progress.done);
 }
 
 void Access::commit() {
   on_committed();
   step_ = Step::acknowledge;
-  memory_->fabric().signal(way_back(), next_step_);
+  if (!signal_route_) signal_route_ = &memory_->fabric().route(memory_->node(), issuer_);
+  memory_->fabric().signal(*signal_route_, next_step());
 }
 
 }  // namespace kernbench::device

@@ -63,29 +63,43 @@ struct Extent {
 
 enum class Direction : std::uint8_t { read, write };
 
+/// The next step of an access: a base of it, like the events of a message.
+class AccessStep : public sim::Event {
+ protected:
+  AccessStep() : Event(&fire) {}
+
+ private:
+  static void fire(sim::Event& e);
+};
+
 /// One read or write. Whoever issues it derives from it, keeps it until `on_done`, and may then use it again.
-class alignas(64) Access {
+///
+/// Its data are a message: followed if it is written; of what is read, only the end matters.
+class alignas(64) Access : private Message, private AccessStep {
  public:
-  Access() : next_step_(*this), data_(*this) {}
+  Access() = default;
   Access(const Access&) = delete;
   Access& operator=(const Access&) = delete;
-  virtual ~Access() = default;
+  ~Access() override = default;
 
   /// `issuer` sends the request of a read and gets the acknowledgement of a write; `end` is where the data comes
   /// from or goes to (the issuer itself, or the TCM behind it). Writes leave by `lane`, if there is one. Called in the
   /// issuer's partition.
   void start(Memory& memory, topology::NodeId issuer, topology::NodeId end, Direction direction,
-             Extent extent, Channel channel = Channel::compute, Lane* lane = nullptr);
+             Extent extent, Channel traffic = Channel::compute, Lane* lane = nullptr);
 
   Direction direction() const { return direction_; }
   const Extent& extent() const { return extent_; }
   Memory& memory() { return *memory_; }
-  Message& data() { return data_; }
+  Message& data() { return *this; }
 
   /// A read: when the request was at the memory, when the first byte left it. A write: when the last byte was
   /// at the memory, when it was in it.
   Time at_memory() const { return at_memory_; }
-  Time through_memory() const { return through_memory_; }
+  Time through_memory() const {
+    if (direction_ == Direction::write) return progress.done;
+    return ready.empty() ? at_memory_ : ready.front();
+  }
 
   /// For the memory: how far a write has been served.
   struct Progress {
@@ -97,51 +111,39 @@ class alignas(64) Access {
   /// A read: the last byte is at `end`. A write: the acknowledgement is at the issuer.
   virtual void on_done() = 0;
   /// A write: the last byte has left `end`.
-  virtual void on_left() {}
+  void on_left() override {}
   /// A write: it is in the memory. Called in the memory's partition.
   virtual void on_committed() {}
 
  private:
   friend class Memory;
+  friend class AccessStep;
 
-  /// Followed if it is written: of what is read, only the end matters.
-  class Data final : public Message {
-   public:
-    explicit Data(Access& access) : access_(access) {}
+  void on_delivered() final;
+  void on_packet(std::int64_t packet, Time tail) final { memory_->on_packet(*this, packet, tail); }
+  void on_run(const Run& run) final { memory_->on_run(*this, run); }
+  void on_run_cut(std::int64_t from, std::int64_t end) final { memory_->on_run_cut(*this, from, end); }
 
-   private:
-    void on_left() override { access_.on_left(); }
-    void on_delivered() override { access_.data_delivered(); }
-    void on_packet(std::int64_t packet, Time tail) override;
-    void on_run(const Run& run) override;
-    void on_run_cut(std::int64_t from, std::int64_t end) override;
-    Access& access_;
-  };
-
+  sim::Event& next_step() { return static_cast<AccessStep&>(*this); }
   void step();
   void serve();
   bool goes_before(const Access& other) const;
-  bool asks_from_here() const { return there_->partition == there_->last_partition; }
-  void data_delivered();
+  bool asks_from_here() const { return signal_route_->partition == signal_route_->last_partition; }
   void commit();
-
-  Route& way_back();
 
   /// What happens next: at the memory, the request of a read comes, or data written is in it; at the issuer, the
   /// acknowledgement of a write comes.
   enum class Step : std::uint8_t { serve, commit, acknowledge };
 
-  Memory* memory_ = nullptr;
   topology::NodeId issuer_, end_;
   Direction direction_ = Direction::read;
   Step step_ = Step::serve;
-  // Kept from one use to the next, for an access is mostly used again for the same memory.
-  Route* there_ = nullptr;  // of the request, or of a write's data
-  Route* back_ = nullptr;   // of a read's data, or of the acknowledgement; found in the memory's partition
+  Time at_memory_;
+  Memory* memory_ = nullptr;
+  // Of the request or the acknowledgement. It and the data's are kept from one use to the next, for an access is mostly
+  // used again for the same memory. What goes back from the memory is found in its partition.
+  Route* signal_route_ = nullptr;
   Extent extent_;
-  Time at_memory_, through_memory_;
-  sim::MemberEvent<&Access::step> next_step_;
-  Data data_;
 };
 
 /// A memory that is as fast as its port: SRAM and TCM.

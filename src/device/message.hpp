@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "device/ready_times.hpp"
@@ -48,23 +49,43 @@ struct Run {
   bool waited() const { return length > Time(); }
 };
 
+// The events of a message are bases of it: as members they would each need a pointer back to it.
+class Leaving : public sim::Event {
+ protected:
+  Leaving() : Event(&fire) {}
+
+ private:
+  static void fire(sim::Event& e);
+};
+
+class Delivery : public sim::Event {
+ protected:
+  Delivery() : Event(&fire) {}
+
+ private:
+  static void fire(sim::Event& e);
+};
+
 /// A number of bytes on its way from one node to another. Senders derive from it, say what is to be sent,
 /// call `Fabric::send`, and keep it alive until it is delivered; then it may be sent again.
-class Message {
+///
+/// It is kept small, for there are many: while one waits for its turn, so much else happens on a large machine that its
+/// cache lines have to be loaded again.
+class Message : private Leaving, private Delivery {
  public:
-  Message() : left_(*this), delivered_(*this) {}
+  Message() = default;
   Message(const Message&) = delete;
   Message& operator=(const Message&) = delete;
   virtual ~Message() = default;
 
   Route* route = nullptr;
   Bytes bytes;  // at least 1
+  /// When each packet may leave; empty: at once.
+  ReadyTimes ready;
   Channel channel = Channel::compute;
   /// Whether anybody wants to know when it has left and of its packets: else none of `on_left`, `on_packet`, `on_run`
   /// and `on_run_cut` is called.
   bool followed = true;
-  /// When each packet may leave; empty: at once.
-  ReadyTimes ready;
 
   std::int64_t packets() const { return packets_; }
   /// When the last byte of packet `p` of a run is at its destination.
@@ -73,12 +94,14 @@ class Message {
   }
   // Of packet `p`, as the route has them; those of the last packet are worked out once.
   Time occupancy(const Hop& hop, std::int64_t p) const {
-    return is_measured(p) ? tail_[route->index(hop)].occupancy : route->occupancy(hop, p, bytes);
+    return is_measured(p) ? uneven_->tail[route->index(hop)].occupancy : route->occupancy(hop, p, bytes);
   }
   Time length(const Hop& hop, std::int64_t p) const {
-    return is_measured(p) ? tail_[route->index(hop)].length : route->length(hop, p, bytes);
+    return is_measured(p) ? uneven_->tail[route->index(hop)].length : route->length(hop, p, bytes);
   }
-  Time pace(std::int64_t p) const { return is_measured(p) ? tail_.back().length : route->pace.of(p, bytes); }
+  Time pace(std::int64_t p) const {
+    return is_measured(p) ? uneven_->tail.back().length : route->pace.of(p, bytes);
+  }
 
  protected:
   /// The last byte has left the sender. Called in the sender's partition.
@@ -102,33 +125,40 @@ class Message {
   friend class Notice;
   friend class Packet;
   friend class Lane;
+  friend class Leaving;
+  friend class Delivery;
 
   /// Whether anything happens when it has left.
   bool is_missed() const { return followed || lane_; }
   void leave();
   void deliver();
-  bool is_measured(std::int64_t p) const { return p + 1 == packets_ && !tail_.empty(); }
+  bool is_measured(std::int64_t p) const { return p + 1 == packets_ && short_tail_; }
   void measure_tail();
   Time ready_at(std::int64_t p) const { return ready.empty() ? Time() : ready[p]; }
+  sim::Event& leaving() { return static_cast<Leaving&>(*this); }
+  sim::Event& delivery() { return static_cast<Delivery&>(*this); }
 
-  Fabric* fabric_ = nullptr;
-  /// Of a last packet that is not like the others, on each hop. Messages are mostly sent again as they were.
-  struct TailTimes {
-    Time occupancy, length;
+  /// Of packets that are not all alike: made when first needed.
+  struct Uneven {
+    /// Of a last packet that is shorter, on each hop. Messages are mostly sent again as they were.
+    struct TailTimes {
+      Time occupancy, length;
+    };
+    std::vector<TailTimes> tail;
+    const Route* tail_route = nullptr;  // for which they were worked out,
+    Bytes tail_bytes;                   // and for this size
+    std::vector<Time> starts;           // of packets, where `ready` makes them uneven
   };
-  std::vector<TailTimes> tail_;
-  const Route* tail_route_ = nullptr;  // for which they were worked out,
-  Bytes tail_bytes_;                   // and for this size
-  std::int64_t packets_ = 0;
-  std::int64_t next_packet_ = 0;  // the first that has not left
-  std::uint64_t key_ = 0;         // order at links where heads arrive at one instant: by sender, then age
-  Time opened_;
-  std::array<Train*, kLegs> trains_{};  // under way in each leg, in order; each leg's are its partition's
+  Uneven& uneven();
+
+  bool short_tail_ = false;  // the last packet is not like the others
+  std::int32_t packets_ = 0;
+  std::uint64_t key_ = 0;  // order at links where heads arrive at one instant: by sender, then age
   Lane* lane_ = nullptr;
   Message* next_in_lane_ = nullptr;
-  sim::MemberEvent<&Message::leave> left_;
-  sim::MemberEvent<&Message::deliver> delivered_;
-  std::vector<Time> starts_;  // of packets, where `ready` makes them uneven
+  std::array<Train*, kLegs> trains_{};  // under way in each leg, in order; each leg's are its partition's
+  std::unique_ptr<Uneven> uneven_;
+  std::int32_t next_packet_ = 0;  // the first that has not left
 };
 
 /// A packet in flight. Its event is the arrival of its head at the end of the link it has taken.

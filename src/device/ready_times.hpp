@@ -42,7 +42,7 @@ class ReadyTimes {
 
  private:
   SmallVector<Step, 2> steps_;
-  mutable std::size_t step_ = 0;  // of the packet asked for last
+  mutable std::uint32_t step_ = 0;  // of the packet asked for last
 };
 
 }  // namespace kernbench::device

@@ -63,7 +63,8 @@ class PacketTimes {
 
 /// A link of a route. One cache line.
 struct alignas(64) Hop {
-  LinkState* state = nullptr;  // the fabric's own
+  Fabric* fabric = nullptr;    // that it is of,
+  LinkState* state = nullptr;  // and what that knows of the link
   Time forward;                // wire + overhead of the node the link leads to
   Time before;                 // Σ forward of the hops before this one
   Time full;                   // how long a full packet occupies it alone; `never` if they differ

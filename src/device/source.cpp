@@ -22,6 +22,7 @@ Source::Source(Fabric& fabric, Dispatcher& dispatcher, sim::Partition& partition
       serve_(*this) {}
 
 void Source::open(Message& message) {
+  if (newest_.at != partition_.now()) newest_ = {partition_.now(), message.key_};
   settle();
   take_back_newcomer();
   if (first_link_.free_at > partition_.now()) cut_held(message);
@@ -56,6 +57,10 @@ void Source::yield() {
   settle();
   while (latest_.at == partition_.now() && can_take_back()) take_back();
   if (!idle()) reschedule();
+}
+
+bool Source::has_just_come(const Message& message) const {
+  return newest_.at == partition_.now() && message.key_ >= newest_.first_key;
 }
 
 Time Source::link_busy_until() const {
@@ -103,7 +108,7 @@ Time Source::first_offer() const {
 Source::Turn Source::find_turn(bool older_only) const {
   const Time now = partition_.now();
   const auto may_go = [&](const Message& message) {
-    return offer(message) <= now && !(older_only && message.opened_ == now);
+    return offer(message) <= now && !(older_only && has_just_come(message));
   };
   if (sole_) return {static_cast<std::size_t>(sole_->channel), 0, may_go(*sole_) ? sole_ : nullptr};
   for (std::size_t c = 0; c < kChannels; ++c) {
@@ -123,7 +128,7 @@ void Source::start(const Turn& turn) {
   Ring& ring = rings_[turn.channel];
   remember_latest();
   latest_.at = now;
-  latest_.newcomer = message.opened_ == now;
+  latest_.newcomer = has_just_come(message);
   latest_.others_turn = others_turn_;
   latest_.turn = turn_;
   latest_.index = turn.index;
@@ -231,7 +236,7 @@ void Source::take_back() {
   Message& message = *latest.packet->message;
   Ring& ring = ring_of(message);
   if (message.next_packet_ == message.packets_) {  // it was closed
-    partition_.cancel(message.left_);
+    partition_.cancel(message.leaving());
     ring.messages.insert(latest.index, &message);
     ++open_count_;
     sole_ = find_sole();

@@ -81,6 +81,8 @@ class alignas(64) Source {
   };
 
   Ring& ring_of(const Message& message) { return rings_[static_cast<std::size_t>(message.channel)]; }
+  /// Whether it was opened at this instant.
+  bool has_just_come(const Message& message) const;
   bool idle() const { return open_count_ == 0 && others_.empty(); }
   Time link_busy_until() const;
   bool starts_at_once(const Message& message) const;
@@ -127,6 +129,12 @@ class alignas(64) Source {
   std::size_t open_count_ = 0;
   int pause_ = 0;       // packets before a plan is tried again
   int next_pause_ = 0;  // if that is in vain
+  /// Messages that came at the latest instant at which any did: their keys are the largest.
+  struct Newest {
+    Time at = Time::from_ps(-1);
+    std::uint64_t first_key = 0;
+  };
+  Newest newest_;
   Plan plan_;
   std::vector<Other> others_;  // oldest first; before them what is left of the one that holds the link
   bool others_turn_ = false;

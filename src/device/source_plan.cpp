@@ -43,7 +43,7 @@ bool Source::plan_alone(Message& message) {
   if (!dispatcher_.dispatch(message, route.first(), run)) return false;
   const std::int64_t last = run.end - 1;
   const Time leaving = std::max(message.occupancy(route.first(), last), kTick);
-  if (message.is_missed()) partition_.schedule_at(message.left_, run.timing.start(last) + leaving);
+  if (message.is_missed()) partition_.schedule_at(message.leaving(), run.timing.start(last) + leaving);
   if (serve_.scheduled()) partition_.cancel(serve_);
   plan_.slots.push_back({&message, &route, message.bytes, run.first, true, message.pace(last)});
   plan_.channel = static_cast<std::size_t>(message.channel);
@@ -62,14 +62,15 @@ Timing Source::time_alone(Message& message, Time first_start) {
   const Time origin = first_start - pace.until(first);
   if (all_ready_in_turn(message.ready, pace, first, origin))
     return {origin, pace.full() == Time::never() ? Time() : pace.full(), nullptr, &pace};
-  message.starts_.resize(static_cast<std::size_t>(message.packets_));
+  std::vector<Time>& starts = message.uneven().starts;
+  starts.resize(static_cast<std::size_t>(message.packets_));
   Time start = first_start;
   for (std::int64_t p = first; p < message.packets_; ++p) {
     start = std::max(start, message.ready_at(p));
-    message.starts_[static_cast<std::size_t>(p)] = start;
+    starts[static_cast<std::size_t>(p)] = start;
     start += pace.of(p, message.bytes);
   }
-  return {Time(), Time(), message.starts_.data(), &pace};
+  return {Time(), Time(), starts.data(), &pace};
 }
 
 /// Several messages in turn: full packets, one after the other, until one of the messages ends.
@@ -100,7 +101,7 @@ bool Source::plan_turns() {
     const Time last_pace = message.pace(base + rounds - 1);
     plan_.slots.push_back({&message, message.route, message.bytes, base, completes, last_pace});
     if (completes && message.is_missed())
-      partition_.schedule_at(message.left_, timing.start(base + rounds - 1) + slot);
+      partition_.schedule_at(message.leaving(), timing.start(base + rounds - 1) + slot);
   }
   if (serve_.scheduled()) partition_.cancel(serve_);
   partition_.schedule_at(serve_, plan_.timing.start(plan_.end));
@@ -154,7 +155,7 @@ void Source::recall(std::int64_t started) {
     const std::int64_t done = started / k + (j < started % k ? 1 : 0);
     if (done == rounds) continue;
     dispatcher_.recall(*slot.message, slot.base + done);
-    if (slot.completes) partition_.cancel(slot.message->left_);
+    if (slot.completes) partition_.cancel(slot.message->leaving());
   }
   if (plan_.made == partition_.now()) return;
   next_pause_ = started < kWorthATry * k ? std::clamp(2 * next_pause_, kFirstPause, kLongestPause) : 0;
@@ -184,7 +185,7 @@ void Source::commit(std::int64_t started) {
       slot.route->next_offer = std::max(slot.route->next_offer, start + pace);
     }
     if (!complete) {
-      slot.message->next_packet_ = slot.base + static_cast<std::int64_t>(done);
+      slot.message->next_packet_ = static_cast<std::int32_t>(slot.base) + static_cast<std::int32_t>(done);
       ring.messages[kept++] = slot.message;
     }
     if (i <= served_last) next = kept;

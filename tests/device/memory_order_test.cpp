@@ -19,11 +19,11 @@ class Reads final : public Access {
     PeCoord slice;
     std::int64_t bytes;
   };
-  Reads(Machine& machine, PeCoord pe, std::vector<Read> reads, Channel channel = Channel::compute)
+  Reads(Machine& machine, PeCoord pe, std::vector<Read> reads, Channel traffic = Channel::compute)
       : machine_(machine),
         partition_(machine.device.simulation().partition(pe.sip + 1)),
         dma_(machine.device.graph().pe(pe, NodeKind::pe_dma)),
-        channel_(channel),
+        channel_(traffic),
         reads_(std::move(reads)),
         begin_(*this) {}
 
