@@ -2,6 +2,8 @@
 // came to that instant.
 #include <gtest/gtest.h>
 
+#include <deque>
+
 #include "device/device_world.hpp"
 
 namespace kernbench::device {
@@ -79,6 +81,53 @@ TEST(RequestsOfOneInstant, OfOneIssuerAreServedByTrafficClass) {
     machine.run();
     EXPECT_EQ(compute.done.front(), 2_ps + 8_ns + 8_ns + 2_ps);
     EXPECT_EQ(queue.done.front(), 2_ps + 16_ns + 8_ns + 2_ps);
+  }
+}
+
+/// A write of 4 KiB from a PE's engine.
+class Write final : public Access {
+ public:
+  Write(Machine& machine, PeCoord pe, PeCoord slice)
+      : machine_(machine),
+        partition_(machine.device.simulation().partition(pe.sip + 1)),
+        dma_(machine.device.graph().pe(pe, NodeKind::pe_dma)),
+        slice_(slice),
+        begin_(*this) {}
+
+  void begin_at(Time at) { partition_.schedule_at(begin_, at); }
+  Time done;
+
+ private:
+  void begin() { start(machine_.device.hbm(slice_), dma_, dma_, Direction::write, {.row_bytes = 4 * kKiB}); }
+  void on_done() override { done = partition_.now(); }
+
+  Machine& machine_;
+  sim::Partition& partition_;
+  const topology::NodeId dma_;
+  const PeCoord slice_;
+  sim::MemberEvent<&Write::begin> begin_;
+};
+
+// PE 0 and PE 7 both write slice 0, 2 ps and 272 ps away, and each of them two more slices in turn: a packet of 1 ns every
+// 3 ns. Those of PE 0 are complete at the slice at 1,002 ps + p · 3 ns, those of PE 7, which begins 1 ns later, at
+// 2,272 ps + p · 3 ns: one between two of the other. Packet p is a burst of channel p mod 8, which takes 8 ns:
+//   packet p < 8 of PE 0      1,002 ps + p · 3 ns …  9,002 ps + p · 3 ns
+//   packet p of PE 7, behind it                   … 17,002 ps + p · 3 ns
+//   packet p + 8 of PE 0     25,002 ps + p · 3 ns … 33,002 ps + p · 3 ns
+//   packet p + 8 of PE 7, behind it               … 41,002 ps + p · 3 ns
+// The last ones, of p = 7, end at 54,002 ps and 62,002 ps. Nobody asks before the last packet of PE 0 has come, at 46,002 ps:
+// then what has come of both is served in the order in which it came.
+TEST(Writes, ThatComeInTurnAreServedInTurn) {
+  for (const bool runs : {true, false}) {
+    Machine machine({"pe.pe_dma.bw_gbs=256"}, "default", {.runs = runs});
+    std::deque<Write> writes;
+    for (const int slice : {0, 1, 2}) writes.emplace_back(machine, PeCoord{0, 0, 0}, PeCoord{0, 0, slice});
+    for (const int slice : {0, 6, 7}) writes.emplace_back(machine, PeCoord{0, 0, 7}, PeCoord{0, 0, slice});
+    for (std::size_t i = 0; i < writes.size(); ++i) writes[i].begin_at(i < 3 ? Time() : 1_ns);
+    machine.run();
+    EXPECT_EQ(writes[0].done, 54'002_ps + 2_ps) << runs;
+    EXPECT_EQ(writes[3].done, 62'002_ps + 272_ps) << runs;
+    EXPECT_EQ(machine.device.fabric().counters().in_one_piece, runs ? writes.size() : 0);
   }
 }
 
