@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "device/prefetch.hpp"
 #include "kernbench/error.hpp"
 
 namespace kernbench::device {
@@ -107,7 +106,6 @@ void DmaChannel::piece_done(DmaTransfer& transfer) {
 void DmaChannel::retire() {
   do {
     DmaTransfer& transfer = *std::exchange(oldest_, oldest_->next_);
-    prefetch(oldest_);
     --open_;
     --accepted_;
     --done_early_;

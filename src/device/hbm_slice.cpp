@@ -196,8 +196,9 @@ void HbmSlice::serve_series(Access& access, const Run& run) {
   const std::int64_t count = run.end - run.first;
   const Time through = dram_->serve_series(extent.offset / burst + run.first, count, Direction::write,
                                            access.data().run_tail(run, run.first), run.timing.period);
-  access.progress.done = std::max(access.progress.done, through);
-  access.progress.bytes = run.end * burst - (extent.rows == 1 ? extent.offset % burst : 0);
+  Access::Progress& progress = access.progress();
+  progress.done = std::max(progress.done, through);
+  progress.bytes = run.end * burst - (extent.rows == 1 ? extent.offset % burst : 0);
   served_ += spec_.burst * count;
 }
 
@@ -205,7 +206,7 @@ void HbmSlice::serve_series(Access& access, const Run& run) {
 void HbmSlice::serve_packet(Access& access, std::int64_t packet, Time tail) {
   const std::int64_t arrived =
       std::min((packet + 1) * fabric_.packet_bytes().count(), access.data().bytes.count());
-  Access::Progress& progress = access.progress;
+  Access::Progress& progress = access.progress();
   Bursts bursts(spec_, access.extent(), progress.bytes);
   while (progress.bytes < arrived) {
     const Bursts::Burst burst = bursts.next();
@@ -218,7 +219,7 @@ void HbmSlice::serve_packet(Access& access, std::int64_t packet, Time tail) {
 
 Time HbmSlice::finish_write(Access& access) {
   catch_up(partition().now());
-  return access.progress.done;
+  return access.progress().done;
 }
 
 }  // namespace kernbench::device

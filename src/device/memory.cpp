@@ -36,7 +36,7 @@ void Access::start(Memory& memory, topology::NodeId issuer, topology::NodeId end
   channel = traffic;
   followed = !reads;
   ready.clear();
-  progress = {};
+  progress_ = {};
   step_ = reads ? Step::serve : Step::commit;
   if (reads) {
     if (asks_from_here()) ++memory.on_the_way_;
@@ -66,9 +66,9 @@ void Access::serve() {
 void Access::on_delivered() {
   if (direction_ == Direction::read) return on_done();
   at_memory_ = memory_->partition().now();
-  progress.done = memory_->finish_write(*this);
-  if (progress.done == at_memory_) return commit();
-  memory_->partition().schedule_at(next_step(), progress.done);
+  progress_.done = memory_->finish_write(*this);
+  if (progress_.done == at_memory_) return commit();
+  memory_->partition().schedule_at(next_step(), progress_.done);
 }
 
 void Access::commit() {

@@ -97,7 +97,7 @@ class alignas(64) Access : private Message, private AccessStep {
   /// at the memory, when it was in it.
   Time at_memory() const { return at_memory_; }
   Time through_memory() const {
-    if (direction_ == Direction::write) return progress.done;
+    if (direction_ == Direction::write) return progress_.done;
     return ready.empty() ? at_memory_ : ready.front();
   }
 
@@ -105,7 +105,8 @@ class alignas(64) Access : private Message, private AccessStep {
   struct Progress {
     std::int64_t bytes = 0;
     Time done;
-  } progress;
+  };
+  Progress& progress() { return progress_; }
 
  protected:
   /// A read: the last byte is at `end`. A write: the acknowledgement is at the issuer.
@@ -135,16 +136,19 @@ class alignas(64) Access : private Message, private AccessStep {
   /// acknowledgement of a write comes.
   enum class Step : std::uint8_t { serve, commit, acknowledge };
 
-  topology::NodeId issuer_, end_;
-  Direction direction_ = Direction::read;
-  Step step_ = Step::serve;
-  Time at_memory_;
   Memory* memory_ = nullptr;
   // Of the request or the acknowledgement. It and the data's are kept from one use to the next, for an access is mostly
   // used again for the same memory. What goes back from the memory is found in its partition.
   Route* signal_route_ = nullptr;
+  topology::NodeId issuer_, end_;
+  Progress progress_;
   Extent extent_;
+  // What is needed again when the data of a read is delivered comes last, on the cache line of what its issuer adds.
+  Direction direction_ = Direction::read;
+  Step step_ = Step::serve;
+  Time at_memory_;
 };
+static_assert(sizeof(Access) == 320);
 
 /// A memory that is as fast as its port: SRAM and TCM.
 class PortMemory final : public Memory {
