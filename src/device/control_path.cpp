@@ -34,31 +34,39 @@ struct ControlPath::Cpu {
   sim::Server server;
 };
 
-/// That of a cube. It knows the ways to its PEs: each request takes them all.
+/// That of a cube. It knows the ways from the IO CPU and to its PEs, for each request takes them: they are found when
+/// first needed.
 struct ControlPath::MCpu : Cpu {
   struct Way {
     Route* there = nullptr;
     Route* back = nullptr;
     Time unloaded;  // there
   };
+  using Ways = std::vector<Way>;
   using Cpu::Cpu;
 
-  const Way& way(Fabric& fabric, PeCoord pe, NodeKind part, Bytes bytes) {
-    auto known =
-        std::find_if(ways.begin(), ways.end(), [&](const auto& parts) { return parts.first == part; });
-    if (known == ways.end())
-      known =
-          ways.insert(ways.end(), {part, std::vector<Way>(static_cast<std::size_t>(fabric.graph().pes()))});
-    Way& way = known->second[static_cast<std::size_t>(pe.pe)];
-    if (way.there) return way;
-    const NodeId end = fabric.graph().pe(pe, part);
-    way = {&fabric.route(node, end), &fabric.route(end, node), Time()};
-    way.unloaded = device::unloaded(*way.there, bytes);
-    return way;
+  const Way& from_io(const ControlPath& path, NodeId io) {
+    if (!io_way.there) io_way = find(path, io, node);
+    return io_way;
+  }
+  /// To a part of each PE.
+  const Ways& to_pes(const ControlPath& path, CubeCoord cube, NodeKind part) {
+    for (const auto& known : ways)
+      if (known.first == part) return known.second;
+    const topology::Graph& graph = path.fabric_.graph();
+    Ways& made = ways.emplace_back(part, Ways()).second;
+    for (int pe = 0; pe < graph.pes(); ++pe)
+      made.push_back(find(path, node, graph.pe({cube.sip, cube.cube, pe}, part)));
+    return made;
   }
 
-  std::vector<std::pair<NodeKind, std::vector<Way>>>
-      ways;  // per part of a PE, per PE; found when first needed
+  static Way find(const ControlPath& path, NodeId from, NodeId to) {
+    Route& there = path.fabric_.route(from, to);
+    return {&there, &path.fabric_.route(to, from), device::unloaded(there, path.spec_.message_bytes)};
+  }
+
+  Way io_way;
+  std::vector<std::pair<NodeKind, Ways>> ways;  // per part of a PE, per PE
 };
 
 /// One step of a control message: over the fabric to a node, or through a CPU; `then` follows.
@@ -185,46 +193,53 @@ void ControlPath::at_io_cpu(State& state) {
   state.step.serve(*this, io_cpu(state.request.sip), &ControlPath::fan_out);
 }
 
-/// Cubes and legs of a request. The stamp is when an unloaded message from the IO CPU, which has it now, reaches the
-/// farthest target.
-void ControlPath::make_legs(State& state) {
+/// The target cubes of a request, each with its part of the legs, which are in the order of targets.
+void ControlPath::make_cubes(State& state) {
   const std::vector<PeCoord>& targets = state.request.targets;
   std::size_t cubes = 1;
   for (std::size_t i = 1; i < targets.size(); ++i) cubes += targets[i].cube != targets[i - 1].cube ? 1 : 0;
   state.cubes = std::vector<Cube>(cubes);
   state.legs = std::vector<Leg>(targets.size());
-  const Cpu& io = io_cpu(state.request.sip);
-  Time farthest;
-  Time to_cube;
-  Cube* cube = nullptr;
+  Cube* cube = state.cubes.data();
   for (std::size_t i = 0; i < targets.size(); ++i) {
-    Leg& leg = state.legs[i];
-    if (!cube || targets[i].cube != targets[i - 1].cube) {
-      cube = cube ? cube + 1 : state.cubes.data();
-      cube->state = &state;
-      cube->cpu = &m_cpu(targets[i].in_cube());
-      cube->legs = &leg;
-      to_cube = unloaded(fabric_.route(io.node, cube->cpu->node), spec_.message_bytes) + spec_.m_cpu;
-    }
-    ++cube->count;
-    leg.request = &state.request;
-    leg.pe = targets[i];
-    leg.index = i;
-    leg.cube = cube;
-    leg.way = &cube->cpu->way(fabric_, leg.pe, state.request.part, spec_.message_bytes);
-    farthest = std::max(farthest, to_cube + leg.way->unloaded);
+    if (i > 0 && targets[i].cube != targets[i - 1].cube) ++cube;
+    if (cube->count++ > 0) continue;
+    cube->state = &state;
+    cube->cpu = &m_cpu(targets[i].in_cube());
+    cube->legs = &state.legs[i];
   }
-  if (!spec_.barrier) return;
-  for (Leg& leg : state.legs) leg.stamp = io.partition.now() + farthest;
+}
+
+/// Returns when an unloaded message from the IO CPU, which has it now, reaches the farthest target: the stamp.
+Time ControlPath::make_legs(State& state) {
+  const ControlRequest& request = state.request;
+  const Cpu& io = io_cpu(request.sip);
+  Time farthest;
+  for (Cube& cube : state.cubes) {
+    const Time to_cube = cube.cpu->from_io(*this, io.node).unloaded + spec_.m_cpu;
+    const auto first = static_cast<std::size_t>(cube.legs - state.legs.data());
+    const MCpu::Ways& ways = cube.cpu->to_pes(*this, request.targets[first].in_cube(), request.part);
+    for (std::size_t i = first; i < first + cube.count; ++i) {
+      Leg& leg = state.legs[i];
+      leg.request = &state.request;
+      leg.pe = request.targets[i];
+      leg.index = i;
+      leg.cube = &cube;
+      leg.way = &ways[static_cast<std::size_t>(leg.pe.pe)];
+      farthest = std::max(farthest, to_cube + leg.way->unloaded);
+    }
+  }
+  return io.partition.now() + farthest;
 }
 
 /// The IO CPU has worked on it: on to all target cubes at once.
 void ControlPath::fan_out(State& state) {
-  make_legs(state);
+  make_cubes(state);
+  const Time stamp = make_legs(state);
+  if (spec_.barrier)
+    for (Leg& leg : state.legs) leg.stamp = stamp;
   state.open = state.cubes.size();
-  const NodeId from = io_cpu(state.request.sip).node;
-  for (Cube& cube : state.cubes)
-    cube.step.send(*this, fabric_.route(from, cube.cpu->node), &ControlPath::at_m_cpu);
+  for (Cube& cube : state.cubes) cube.step.send(*this, *cube.cpu->io_way.there, &ControlPath::at_m_cpu);
 }
 
 void ControlPath::at_m_cpu(Cube& cube) { cube.step.serve(*this, *cube.cpu, &ControlPath::fan_out); }
@@ -264,8 +279,7 @@ void ControlPath::back_at_m_cpu(Leg& leg) {
 void ControlPath::fold(Cube& cube) { cube.step.serve(*this, *cube.cpu, &ControlPath::answer); }
 
 void ControlPath::answer(Cube& cube) {
-  Route& route = fabric_.route(cube.cpu->node, io_cpu(cube.state->request.sip).node);
-  cube.step.send(*this, route, &ControlPath::back_at_io_cpu);
+  cube.step.send(*this, *cube.cpu->io_way.back, &ControlPath::back_at_io_cpu);
 }
 
 /// The IO CPU, likewise, after the last cube.

@@ -101,7 +101,8 @@ class ControlPath {
   void answer(State& state);
   void back_at_host(State& state);
 
-  void make_legs(State& state);
+  void make_cubes(State& state);
+  Time make_legs(State& state);
   MCpu& m_cpu(CubeCoord cube);
   Cpu& io_cpu(int sip);
 

@@ -149,7 +149,7 @@ class Pe : private RoomListener, private QueueUser {
   Queue queue_of_port(const isa::Command& command) const;
   bool port_can_start(OpQueue& waiting);
   Cause why_now_in_port(const Op& op) const;
-  bool in_use(const QueuePort& port) const { return ports_ && task_->queues->wiring == port.wiring; }
+  bool in_use(const QueuePort& port) const { return ports_ && wiring_ == port.wiring.get(); }
   void on_message(QueuePort& port) override;
   void on_credit(QueuePort& port) override;
   void claim_messages();
@@ -215,7 +215,8 @@ class Pe : private RoomListener, private QueueUser {
     std::uint32_t number;
   };
   PeIpcq::Ports* ports_ = nullptr;
-  std::vector<ReceiveOp*> unclaimed_;  // in program order; the first is from any direction
+  const InstalledWiring* wiring_ = nullptr;  // theirs
+  std::vector<ReceiveOp*> unclaimed_;        // in program order; the first is from any direction
   std::vector<LiveSlot> live_slots_;
   int polling_ = 0;  // sends that look for a credit: the CPU is busy with that
   OpRef polled_;     // the last one that found one

@@ -14,7 +14,8 @@ namespace kernbench::device {
 void Pe::open_ports() {
   std::size_t directions = 0;
   if (const QueueUse* use = task_->queues) {
-    ports_ = ipcq_.find(*use->wiring);
+    wiring_ = use->wiring.get();
+    ports_ = ipcq_.find(*wiring_);
     if (!ports_)
       throw SimulationError({"device.no-queue", to_string(at_),
                              fmt::format("kernel '{}' needs wiring '{}', which is not installed",

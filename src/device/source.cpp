@@ -29,17 +29,7 @@ void Source::open(Message& message) {
   ring_of(message).messages.push_back(&message);
   sole_ = ++open_count_ == 1 ? &message : nullptr;
   if (sole_ && plan()) return;
-  if (sole_ && starts_at_once(message))
-    return start({static_cast<std::size_t>(message.channel), 0, &message});
   reschedule();
-}
-
-/// Nobody else is there, and nothing holds it up.
-bool Source::starts_at_once(const Message& message) const {
-  const Time now = partition_.now();
-  const bool is_whole = message.packets_ == 1;
-  return is_whole && others_.empty() && !serve_.scheduled() && link_busy_until() <= now &&
-         offer(message) <= now;
 }
 
 void Source::take_turn(const PortUse& use) {

@@ -85,7 +85,6 @@ class alignas(64) Source {
   bool has_just_come(const Message& message) const;
   bool idle() const { return open_count_ == 0 && others_.empty(); }
   Time link_busy_until() const;
-  bool starts_at_once(const Message& message) const;
   void serve();
   void schedule();
   void reschedule();
