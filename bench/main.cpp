@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "base/heap.hpp"
 #include "workload.hpp"
 
 namespace {
@@ -27,6 +28,7 @@ void add(const char* name, Result (*run)()) {
 
 int main(int argc, char** argv) {
   namespace cases = kernbench::bench;
+  kernbench::prefer_huge_pages();  // as the program does
   add("hold/kernbench", cases::hold);
   add("hold/bare", cases::hold_bare);
   add("hold/heap", cases::hold_heap);
