@@ -17,6 +17,7 @@ if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
 endif()
 
 # Flags of our own targets. -ffp-contract=off: results must not depend on whether the compiler fuses a*b+c.
+# -fno-semantic-interposition: position-independent code may still inline its own functions (6 % of the 256-rank ring).
 # -fno-tree-slp-vectorize: g++ 12 drops the rounding of two neighbouring double → float → double conversions.
 add_library(kernbench_flags INTERFACE)
 target_compile_options(kernbench_flags INTERFACE
@@ -24,7 +25,8 @@ target_compile_options(kernbench_flags INTERFACE
   -Wno-restrict  # g++ 12 sees overlaps in std::string that are none (GCC bug 105651)
   -Wno-subobject-linkage  # of classes that a .cpp file defines and a unity build includes
   -Werror
-  -ffp-contract=off -fno-tree-slp-vectorize)
+  -ffp-contract=off -fno-tree-slp-vectorize
+  -fno-semantic-interposition)
 if(KERNBENCH_SANITIZE)
   add_compile_options(-fsanitize=${KERNBENCH_SANITIZE} -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${KERNBENCH_SANITIZE})
