@@ -56,6 +56,21 @@ TEST_F(RunCommand, QuietLeavesTheBenchsLine) {
             "va-offset-verify 32 PEs × 64 f16: 0.020 us: OK\n");
 }
 
+// 128 ranks on one SIP and 8 on the next: windows with work for two threads.
+TEST_F(RunCommand, ThreadsChangeNothingButTheTimeItTakes) {
+  const auto result = [&](const char* threads) {
+    Json json =
+        Json::parse(succeeds({"--bench", "ccl-allreduce", "algorithm=ring_allreduce_tcm", "world_size=136",
+                              "n_elem=8", "--verify-data", "--json", "-", "--threads", threads}));
+    json.erase("wall");
+    return json;
+  };
+  const Json alone = result("1");
+  EXPECT_TRUE(alone.at("ok"));
+  for (const char* threads : {"0", "2"}) EXPECT_EQ(result(threads), alone) << threads;
+  EXPECT_THAT(refused({"--bench", "ccl-allreduce", "--threads", "-1"}), HasSubstr("0 to 1024"));
+}
+
 TEST_F(RunCommand, WritesJsonToAFileOrToStandardOutputAlone) {
   const std::vector<std::string> words = {"--bench", "matmul-composite", "M=64",
                                           "--set",   "pe.clock_ghz=2",   "--json"};
