@@ -1,5 +1,5 @@
-// OpenBLAS, loaded when it is first asked for: linked in, it would cost every case a thread that spins for a while and
-// each thread of ranks 60 KB to clear.
+// OpenBLAS, loaded when it is first asked for: linked in, it would cost every case a thread that spins for a while, and
+// each new thread 60 KB to clear.
 #pragma once
 
 namespace kernbench::bench {

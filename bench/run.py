@@ -8,13 +8,11 @@ Exit code 1 if the checksums of a workload differ.
 """
 import argparse
 import json
-import os
 import pathlib
 import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-os.environ["OPENBLAS_NUM_THREADS"] = "1"  # what it is compared with; its other threads would spin beside our cases when they start
 
 # The cases WORKLOAD/kernbench and WORKLOAD/bare of kernbench_benchmarks beside peers/WORKLOAD.py: unit, and the least ratio to SimPy and to the
 # bare queue (None: there is none) that we hold ourselves to. All engines give the same checksum.

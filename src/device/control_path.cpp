@@ -34,7 +34,7 @@ struct ControlPath::Cpu {
   sim::Server server;
 };
 
-/// That of a cube. It knows the ways from the IO CPU and to its PEs, for each request takes them: they are found when
+/// That of a cube. It knows the ways from the IO CPU and to its PEs, which every request takes: they are found when
 /// first needed.
 struct ControlPath::MCpu : Cpu {
   struct Way {

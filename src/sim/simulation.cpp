@@ -73,6 +73,9 @@ class Simulation::Run {
  private:
   bool plan();
   bool shares();
+  std::uint64_t most_events() const {
+    return std::ranges::max_element(workers_, {}, &Worker::events)->events;
+  }
   void note_meeting(int asleep);
   void run_alone();
   void open_window(Time start);
@@ -146,18 +149,13 @@ bool Simulation::Run::shares() {
   if (workers_.size() == 1 || alone_) return false;
   if (!options_.thrifty) return true;
   if (sim_.rest_ > 0) return --sim_.rest_, false;
-  std::uint64_t sum = 0, most = 0;
-  for (const Worker& w : workers_) {
-    sum += w.events;
-    most = std::max(most, w.events);
-  }
-  return sum - most >= kWorthSharing && events_alone_ >= kBeforeThreads;
+  std::uint64_t sum = 0;
+  for (const Worker& w : workers_) sum += w.events;
+  return sum - most_events() >= kWorthSharing && events_alone_ >= kBeforeThreads;
 }
 
 void Simulation::Run::note_meeting(int asleep) {
-  std::uint64_t most = 0;
-  for (const Worker& w : workers_) most = std::max(most, w.events);
-  const bool crowded = asleep > 0 && most <= kShortShare;
+  const bool crowded = asleep > 0 && most_events() <= kShortShare;
   sim_.rest_ = crowded ? sim_.next_rest_ : 0;
   sim_.next_rest_ = crowded ? std::min(4 * sim_.next_rest_, kLongestRest) : std::max(sim_.next_rest_ / 2, 1);
 }
