@@ -24,6 +24,7 @@ struct BlockedPe {
     int slots = 0;
     std::uint32_t my_head = 0, peer_tail_cache = 0;  // messages sent, and of these known to be consumed
     std::uint32_t peer_head_cache = 0, my_tail = 0;  // messages announced, and of these received
+    bool sends = true, receives = true;              // else those counters mean nothing
   };
   struct LiveTile {  // holds the credit of its slot
     std::string direction;

@@ -20,11 +20,12 @@
 
 namespace kernbench::ccl {
 
-/// At `pe`, `direction` leads to `peer`.
+/// At `pe`, `direction` leads to `peer`. One way only if it does not send, or does not receive: that way has no queue.
 struct Link {
   PeCoord pe;
   std::string direction;
   PeCoord peer;
+  bool sends = true, receives = true;
   friend bool operator==(const Link&, const Link&) = default;
 };
 using Links = std::vector<Link>;
@@ -35,6 +36,7 @@ struct PairedLink {
   std::string direction;
   PeCoord peer;
   std::string peer_direction;
+  bool sends = true, receives = true;  // of `pe`; the peer does the opposite
   friend bool operator==(const PairedLink&, const PairedLink&) = default;
 };
 
@@ -42,14 +44,16 @@ struct PairedLink {
 std::string opposite(std::string_view direction);
 
 /// Finds the way back of every link, in the order given: the peer's opposite direction if that points back,
-/// else any that does and is not taken. InputError (`ccl.…`) if a PE has two directions of one name, leads to
-/// itself, or is not led back to.
+/// else any that does and is not taken; one that only sends goes with one that only receives. InputError (`ccl.…`) if a
+/// PE has two directions of one name, leads to itself, is not led back to, or neither sends nor receives.
 std::vector<PairedLink> paired(const Links& links);
 
 // Neighbours of ranks that sit at these PEs; one rank alone has none. `prefix` comes before every direction.
 
 /// E: the next rank, W: the one before, round.
 Links ring_1d(std::span<const PeCoord> ranks, std::string_view prefix = "");
+/// The same for what goes round one way: E only sends, W only receives.
+Links ring_1d_unidir(std::span<const PeCoord> ranks);
 /// Ranks row by row in a `grid.x × grid.y` grid; E, W, S and N, rows and columns closed to rings.
 Links torus_2d(std::span<const PeCoord> ranks, MeshCoord grid, std::string_view prefix = "");
 /// The same, with ends.
@@ -59,8 +63,7 @@ Links tree_binary(std::span<const PeCoord> ranks);
 /// Every rank with every other; the direction to rank 3 is `rank3`.
 Links all_pairs(std::span<const PeCoord> ranks);
 
-/// One of the above by its name: `ring_1d` (also called `ring_1d_unidir` by kernels that only send E),
-/// `torus_2d` (also `mesh_2d`) and `mesh_2d_no_wrap` on the nearest grid, `tree_binary`, `all_pairs`, `none`.
+/// One of the above by its name: `ring_1d`, `ring_1d_unidir`, `torus_2d` (also `mesh_2d`) and `mesh_2d_no_wrap` on the nearest grid, `tree_binary`, `all_pairs`, `none`.
 /// InputError that lists these if it is none of them.
 Links neighbours(std::string_view topology, std::span<const PeCoord> ranks);
 

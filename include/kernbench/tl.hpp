@@ -66,6 +66,7 @@ struct Queue {
   std::string direction;
   Bytes slot_size = Bytes(INT64_MAX);
   bool in_slot = false;  // received tiles stay in their slot and take no scratch: rings in TCM
+  bool sends = true, receives = true;
 };
 
 /// What a kernel instance sees of its machine and launch.

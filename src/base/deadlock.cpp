@@ -46,10 +46,12 @@ std::string to_string(const BlockedPe& b) {
   for (const auto& t : b.live_tiles)
     text += fmt::format("\n    slot {} of {} holds the tile received at {} until {} has retired", t.slot,
                         t.direction, t.received, t.reader);
-  for (const auto& r : b.rings)
-    text += fmt::format("\n    {}: sent {}, consumed {}; announced {}, received {}; {} slot{}", r.direction,
-                        r.my_head, r.peer_tail_cache, r.peer_head_cache, r.my_tail, r.slots,
-                        r.slots == 1 ? "" : "s");
+  for (const auto& r : b.rings) {
+    text += fmt::format("\n    {}: ", r.direction);
+    if (r.sends) text += fmt::format("sent {}, consumed {}; ", r.my_head, r.peer_tail_cache);
+    if (r.receives) text += fmt::format("announced {}, received {}; ", r.peer_head_cache, r.my_tail);
+    text += fmt::format("{} slot{}", r.slots, r.slots == 1 ? "" : "s");
+  }
   return text;
 }
 

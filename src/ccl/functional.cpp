@@ -40,7 +40,8 @@ class Recording {
   Recording(const FunctionalWorld& world, const FunctionalOptions& options, FunctionalMemory& memory)
       : world_(world), options_(options), memory_(memory), extents_(extents(world)) {
     const Bytes slot = options.slot_size.value_or(Bytes(INT64_MAX));
-    for (const auto& link : world.links) queues_[link.pe].push_back({link.direction, slot, options.in_slot});
+    for (const auto& link : world.links)
+      queues_[link.pe].push_back({link.direction, slot, options.in_slot, link.sends, link.receives});
   }
 
   isa::Program record(const FunctionalKernel& kernel, int rank) {

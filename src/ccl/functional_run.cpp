@@ -35,6 +35,7 @@ void FunctionalRun::connect(const FunctionalWorld& world) {
     if (from == rank_at.end() || to == rank_at.end())
       throw InputError({"functional.world", to_string(from == rank_at.end() ? link.pe : link.peer),
                         "a link of a PE on which no rank is", "give links between the PEs of the ranks"});
+    if (!link.sends) continue;
     rank(from->second).ends[link.direction].out = rings_.size();
     rank(to->second).ends[link.peer_direction].in = rings_.size();
     rings_.push_back({to->second, from->second, link.peer_direction, link.direction, {}, {}, 0, 0, {}});
@@ -129,9 +130,9 @@ bool FunctionalRun::receive(int r, const isa::Command& c) {
   auto& me = rank(r);
   const auto direction = direction_of(r, c);
   const auto end = me.ends.find(direction);
-  if (end == me.ends.end())
+  if (end == me.ends.end() || end->second.in == kNoRing)
     throw InputError({"functional.any-order", place(r, me.next),
-                      fmt::format("any_order names '{}', which this rank does not have", direction),
+                      fmt::format("any_order names '{}', from which this rank does not receive", direction),
                       "name directions of its links"});
   auto& ring = rings_[end->second.in];
   if (ring.messages.empty()) return false;

@@ -42,8 +42,9 @@ class FunctionalRun {
     std::uint64_t first_in_use = 0, received = 0;  // counted over all messages
     Bytes sent;
   };
+  static constexpr std::size_t kNoRing = SIZE_MAX;
   struct Ends {  // of one direction of a PE
-    std::size_t in = 0, out = 0;
+    std::size_t in = kNoRing, out = kNoRing;
   };
   struct InSlot {  // a received tile that holds its slot
     std::size_t ring;

@@ -51,7 +51,8 @@ Links grid_links(std::span<const PeCoord> ranks, MeshCoord grid, std::string_vie
 }
 
 std::string text_of(const Link& link) {
-  return fmt::format("{} {} → {}", to_string(link.pe), link.direction, to_string(link.peer));
+  const auto* way = link.sends && link.receives ? "" : link.sends ? " (sends only)" : " (receives only)";
+  return fmt::format("{} {} → {}{}", to_string(link.pe), link.direction, to_string(link.peer), way);
 }
 
 [[noreturn]] void refuse(const char* id, const Link& link, std::string what, std::string hint) {
@@ -64,6 +65,8 @@ void check_names(const Links& links) {
     if (link.direction.empty()) refuse("direction", link, "a direction without a name", "name it");
     if (link.pe == link.peer)
       refuse("self", link, "a PE that is its own neighbour", "leave the link out: nothing is sent there");
+    if (!link.sends && !link.receives)
+      refuse("direction", link, "a direction that neither sends nor receives", "leave the link out");
     if (!seen.emplace(link.pe, link.direction).second)
       refuse("direction", link, fmt::format("this PE has two directions '{}'", link.direction),
              "directions of one PE have names of their own");
@@ -75,27 +78,35 @@ using ByEnds = std::map<std::pair<PeCoord, PeCoord>, std::vector<const Link*>>;
 
 using WayBack = std::map<const Link*, const Link*>;
 
+bool leads_back(const Link& back, const Link& there) {
+  return back.sends == there.receives && back.receives == there.sends;
+}
+
+[[noreturn]] void refuse_one_way(const Link& link) {
+  refuse("one-way", link, fmt::format("nothing leads back from {}", to_string(link.peer)),
+         "every direction needs one at the peer that leads back: it receives what this one sends, and sends "
+         "what this "
+         "one receives");
+}
+
 void pair_up(const std::vector<const Link*>& there, std::vector<const Link*> back, WayBack& found) {
+  const auto take = [&](const Link* link, auto which) {
+    found[link] = *which, found[*which] = link;
+    back.erase(which);
+  };
   std::vector<const Link*> rest;
   for (const auto* link : there) {
-    const auto same = std::ranges::find(back, opposite(link->direction), &Link::direction);
-    if (same == back.end()) {
-      rest.push_back(link);
-      continue;
-    }
-    found[link] = *same, found[*same] = link;
-    back.erase(same);
+    const auto same = std::ranges::find_if(back, [&, name = opposite(link->direction)](const Link* other) {
+      return other->direction == name && leads_back(*other, *link);
+    });
+    same == back.end() ? rest.push_back(link) : take(link, same);
   }
   for (const auto* link : rest) {
-    if (back.empty())
-      refuse("one-way", *link, fmt::format("nothing leads back from {}", to_string(link->peer)),
-             "every direction needs one at the peer that leads back");
-    found[link] = back.front(), found[back.front()] = link;
-    back.erase(back.begin());
+    const auto any = std::ranges::find_if(back, [&](const Link* other) { return leads_back(*other, *link); });
+    if (any == back.end()) refuse_one_way(*link);
+    take(link, any);
   }
-  if (!back.empty())
-    refuse("one-way", *back.front(), fmt::format("nothing leads back from {}", to_string(back.front()->peer)),
-           "every direction needs one at the peer that leads back");
+  if (!back.empty()) refuse_one_way(*back.front());
 }
 
 }  // namespace
@@ -121,12 +132,19 @@ std::vector<PairedLink> paired(const Links& links) {
   }
   std::vector<PairedLink> out;
   for (const auto& link : links)
-    out.push_back({link.pe, link.direction, link.peer, way_back.at(&link)->direction});
+    out.push_back(
+        {link.pe, link.direction, link.peer, way_back.at(&link)->direction, link.sends, link.receives});
   return out;
 }
 
 Links ring_1d(std::span<const PeCoord> ranks, std::string_view prefix) {
   return torus_2d(ranks, {count(ranks), 1}, prefix);
+}
+
+Links ring_1d_unidir(std::span<const PeCoord> ranks) {
+  Links links = ring_1d(ranks);
+  for (Link& link : links) (link.direction == "E" ? link.receives : link.sends) = false;
+  return links;
 }
 
 Links torus_2d(std::span<const PeCoord> ranks, MeshCoord grid, std::string_view prefix) {
@@ -160,7 +178,8 @@ Links all_pairs(std::span<const PeCoord> ranks) {
 
 Links neighbours(std::string_view topology, std::span<const PeCoord> ranks) {
   const auto grid = nearest_grid(count(ranks));
-  if (topology == "ring_1d" || topology == "ring_1d_unidir") return ring_1d(ranks);
+  if (topology == "ring_1d") return ring_1d(ranks);
+  if (topology == "ring_1d_unidir") return ring_1d_unidir(ranks);
   if (topology == "torus_2d" || topology == "mesh_2d") return torus_2d(ranks, grid);
   if (topology == "mesh_2d_no_wrap") return mesh_2d_no_wrap(ranks, grid);
   if (topology == "tree_binary") return tree_binary(ranks);

@@ -42,11 +42,13 @@ class Rings {
 device::QueueWiring wiring_of(const Settings& settings, const Links& links, address::MemoryPools& pools) {
   const auto all = paired(links);
   Rings rings(pools, settings);
-  for (const auto& link : all) rings.add(link.pe, link.direction);
+  for (const auto& link : all)
+    if (link.receives) rings.add(link.pe, link.direction);
   std::map<PeCoord, std::vector<device::QueueEnd>> ends;
   for (const auto& link : all)
-    ends[link.pe].push_back({link.direction, link.peer, rings.at(link.pe, link.direction),
-                             rings.at(link.peer, link.peer_direction)});
+    ends[link.pe].push_back(
+        {link.direction, link.peer, link.receives ? rings.at(link.pe, link.direction) : PhysAddr(),
+         link.sends ? rings.at(link.peer, link.peer_direction) : PhysAddr(), link.sends, link.receives});
   rings.keep();
   device::QueueWiring wiring{.name = settings.name, .rules = settings.rules, .pes = {}};
   for (auto& [pe, of_pe] : ends) wiring.pes.push_back({pe, std::move(of_pe)});
@@ -86,7 +88,8 @@ Plan make_plan(const Registry& registry, const Settings& settings, const topolog
 
 void release(const Plan& plan, address::MemoryPools& pools) {
   for (const auto& pe : plan.wiring.pes)
-    for (const auto& end : pe.ends) pools.free(end.receives_from);
+    for (const auto& end : pe.ends)
+      if (end.receives) pools.free(end.receives_from);
 }
 
 }  // namespace kernbench::ccl

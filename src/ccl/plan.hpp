@@ -64,7 +64,7 @@ struct LinkWindow {
   double reachable_gbs() const;
   bool limits() const { return reachable_gbs() < bandwidth.gbs(); }
 };
-/// Of every link, in the order of the wiring.
+/// Of every direction that sends, in the order of the wiring.
 std::vector<LinkWindow> link_windows(const Plan& plan, const topology::Machine& machine,
                                      const topology::Graph& graph);
 /// Links whose window limits them, alike ones together, and what to do.

@@ -44,12 +44,12 @@ Json to_json(const Plan& plan, const std::vector<LinkWindow>& windows) {
   std::size_t next = 0;
   for (const auto& pe : plan.wiring.pes) {
     Json ends = Json::array();
-    for (const auto& end : pe.ends)
-      ends.push_back({{"direction", end.direction},
-                      {"peer", to_string(end.peer)},
-                      {"receives_from", hex(end.receives_from)},
-                      {"sends_to", hex(end.sends_to)},
-                      {"window", window_json(windows[next++])}});
+    for (const auto& end : pe.ends) {
+      Json& json = ends.emplace_back(Json{{"direction", end.direction}, {"peer", to_string(end.peer)}});
+      if (end.receives) json["receives_from"] = hex(end.receives_from);
+      if (end.sends) json["sends_to"] = hex(end.sends_to);
+      if (end.sends) json["window"] = window_json(windows[next++]);
+    }
     pes.push_back(
         {{"pe", to_string(pe.pe)}, {"rank", plan.members.call(pe.pe).rank}, {"ends", std::move(ends)}});
   }

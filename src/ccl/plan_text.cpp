@@ -27,8 +27,9 @@ std::string members_text(const Plan& plan) {
 std::string rings_text(const Plan& plan) {
   std::int64_t rings = 0, most = 0;
   for (const auto& pe : plan.wiring.pes) {
-    rings += static_cast<std::int64_t>(pe.ends.size());
-    most = std::max(most, static_cast<std::int64_t>(pe.ends.size()));
+    const std::int64_t here = std::ranges::count(pe.ends, true, &device::QueueEnd::receives);
+    rings += here;
+    most = std::max(most, here);
   }
   const auto& rules = plan.wiring.rules;
   const Bytes ring = rules.slot_size * rules.slots;
@@ -65,12 +66,18 @@ std::string windows_text(const std::vector<LinkWindow>& windows) {
   return text;
 }
 
+const char* way_text(const device::QueueEnd& end) {
+  if (end.sends && end.receives) return "";
+  return end.sends ? " (to)" : " (from)";
+}
+
 std::string neighbours_text(const Plan& plan) {
   std::string text = plan.wiring.pes.empty() ? "" : "\nneighbours\n";
   for (std::size_t i = 0; i < std::min(kShownPes, plan.wiring.pes.size()); ++i) {
     const auto& pe = plan.wiring.pes[i];
     text += fmt::format("  {}", to_string(pe.pe));
-    for (const auto& end : pe.ends) text += fmt::format("  {} {}", end.direction, to_string(end.peer));
+    for (const auto& end : pe.ends)
+      text += fmt::format("  {}{} {}", end.direction, way_text(end), to_string(end.peer));
     text += "\n";
   }
   if (plan.wiring.pes.size() > kShownPes)

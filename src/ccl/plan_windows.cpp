@@ -74,7 +74,8 @@ double LinkWindow::reachable_gbs() const {
 std::vector<LinkWindow> link_windows(const Plan& plan, const Machine& machine, const Graph& graph) {
   std::vector<LinkWindow> out;
   for (const auto& pe : plan.wiring.pes)
-    for (const auto& end : pe.ends) out.push_back(window_of(machine, graph, plan.wiring.rules, pe.pe, end));
+    for (const auto& end : pe.ends)
+      if (end.sends) out.push_back(window_of(machine, graph, plan.wiring.rules, pe.pe, end));
   return out;
 }
 

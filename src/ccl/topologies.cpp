@@ -105,12 +105,13 @@ Links hierarchical_3level(const Members& members) {
 
 void register_topologies(Registry& registry) {
   const auto ring = per_lane([](auto& ranks, MeshCoord) { return ring_1d(ranks); });
+  const auto unidir = per_lane([](auto& ranks, MeshCoord) { return ring_1d_unidir(ranks); });
   const auto torus = per_lane([](auto& ranks, MeshCoord grid) { return torus_2d(ranks, grid); });
   const auto mesh = per_lane([](auto& ranks, MeshCoord grid) { return mesh_2d_no_wrap(ranks, grid); });
   const auto tree = per_lane([](auto& ranks, MeshCoord) { return tree_binary(ranks); });
   const auto pairs = per_lane([](auto& ranks, MeshCoord) { return all_pairs(ranks); });
   registry.add(Topology{"ring_1d", "E the next rank, W the one before, closed to a ring", ring});
-  registry.add(Topology{"ring_1d_unidir", "as ring_1d, for kernels that send E and receive W only", ring});
+  registry.add(Topology{"ring_1d_unidir", "as ring_1d, one way: E only sends, W only receives", unidir});
   registry.add(Topology{"torus_2d", "ranks in a grid: E W S N, rows and columns closed to rings", torus});
   registry.add(Topology{"mesh_2d", "another name of torus_2d", torus});
   registry.add(Topology{"mesh_2d_no_wrap", "ranks in a grid: E W S N, with ends", mesh});

@@ -108,7 +108,7 @@ BlockedPe Pe::blocked() const {
   for (const auto& port : *ports_)
     b.rings.push_back({port->plan.direction, port->wiring->rules().slots, port->sends.my_head(),
                        port->sends.peer_tail_cache(), port->receives.peer_head_cache(),
-                       port->receives.my_tail()});
+                       port->receives.my_tail(), port->plan.sends, port->plan.receives});
   return b;
 }
 
@@ -128,7 +128,8 @@ void Pe::add_wait(const Op& op, BlockedPe& b) const {
     wait.peers = {receive.port()->plan.peer};
   } else if (&receive == unclaimed_.front()) {
     wait.what = "no message from any direction";
-    for (const auto& port : *ports_) wait.peers.push_back(port->plan.peer);
+    for (const auto& port : *ports_)
+      if (port->plan.receives) wait.peers.push_back(port->plan.peer);
   } else {
     return;  // behind a receive from any direction
   }

@@ -53,7 +53,9 @@ class QueueBook::Check {
       if (end.direction.empty() || !names.insert(end.direction).second)
         refuse(place(at, end), "has no name of its own", "every direction of a PE has another name");
       if (end.peer == at) refuse(place(at, end), "leads to the PE itself", "leave such directions out");
-      memory(at, end);
+      if (!end.sends && !end.receives)
+        refuse(place(at, end), "neither sends nor receives", "leave such directions out");
+      if (end.receives) memory(at, end);
     }
   }
 
@@ -76,14 +78,19 @@ class QueueBook::Check {
     return static_cast<int>(ring.offset.count() / book_.device_.machine().hbm_slice().count());
   }
 
+  static bool leads_back(const InstalledWiring::End& other, const InstalledWiring::End& end) {
+    return other.receives == end.sends && other.sends == end.receives &&
+           (!end.sends || other.receives_from == end.sends_to) &&
+           (!end.receives || other.sends_to == end.receives_from);
+  }
+
   /// Finds the direction at the peer that leads back, for every direction.
   void pair(InstalledWiring& made) const {
     for (auto& [pe, ends] : made.pes_) {
       for (InstalledWiring::End& end : ends) {
         const auto peers = made.ends(end.peer);
         const auto back = std::ranges::find_if(peers, [&, here = pe](const InstalledWiring::End& other) {
-          return other.peer == here && other.receives_from == end.sends_to &&
-                 other.sends_to == end.receives_from;
+          return other.peer == here && leads_back(other, end);
         });
         if (back == peers.end())
           refuse(place(pe, end.direction),
@@ -138,14 +145,15 @@ WiringPtr QueueBook::add(const QueueWiring& wiring) {
     check.pe(pe, *made);
     auto& ends = made->pes_[pe.pe];
     for (const QueueEnd& end : pe.ends)
-      ends.push_back(
-          {end.direction, end.peer, end.receives_from, end.sends_to, next_ring_ + made->rings_++, 0});
+      ends.push_back({end.direction, end.peer, end.receives_from, end.sends_to, end.sends, end.receives,
+                      end.receives ? next_ring_ + made->rings_++ : 0, 0});
   }
   check.pair(*made);
   try {
     std::uint32_t ring = next_ring_;
     for (const PeQueues& pe : wiring.pes)
-      for (const QueueEnd& end : pe.ends) check.occupy(pe.pe, end, ring++);
+      for (const QueueEnd& end : pe.ends)
+        if (end.receives) check.occupy(pe.pe, end, ring++);
   } catch (...) {
     drop(*made);
     throw;

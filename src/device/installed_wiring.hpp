@@ -23,7 +23,8 @@ class InstalledWiring {
     std::string direction;
     PeCoord peer;
     address::PhysAddr receives_from, sends_to;
-    std::uint32_t receive_ring = 0, send_ring = 0;  // numbers of the two rings
+    bool sends = true, receives = true;
+    std::uint32_t receive_ring = 0, send_ring = 0;  // numbers of the two rings, as far as there are
   };
 
   const std::string& name() const { return name_; }

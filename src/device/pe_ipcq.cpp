@@ -57,8 +57,8 @@ void PeIpcq::index_ports() {
     for (const auto& port : i.ports) {
       const std::uint64_t own = port->plan.receives_from.raw();
       const std::uint64_t peers = port->plan.sends_to.raw();
-      by_own_ring_.push_back({own, own + bytes, port.get()});
-      by_peers_ring_.push_back({peers, peers + bytes, port.get()});
+      if (port->plan.receives) by_own_ring_.push_back({own, own + bytes, port.get()});
+      if (port->plan.sends) by_peers_ring_.push_back({peers, peers + bytes, port.get()});
     }
   }
   for (auto* entries : {&by_own_ring_, &by_peers_ring_})

@@ -41,6 +41,25 @@ std::string first_use(const isa::Program& program, std::uint32_t direction = isa
                          "this PE has " + join(known)});
 }
 
+/// A direction may carry one way only.
+void check_ways(const isa::Program& program, std::span<const InstalledWiring::End> ends,
+                const std::vector<int>& used) {
+  using End = InstalledWiring::End;
+  if (std::ranges::all_of(ends, [](const End& end) { return end.sends && end.receives; })) return;
+  for (const isa::Command& c : program.commands()) {
+    const bool send = c.kind == isa::CommandKind::ipcq_send;
+    if ((!send && c.kind != isa::CommandKind::ipcq_recv) || c.detail == isa::kNone) continue;
+    const End& end = ends[static_cast<std::size_t>(used[c.detail])];
+    if (send ? end.sends : end.receives) continue;
+    throw SimulationError(
+        {"device.direction",
+         fmt::format("{} at {}", to_string(program.pe()), isa::to_string(program.line(c))),
+         fmt::format("kernel '{}' {} {}, which only {}", program.kernel(), send ? "sends" : "receives from",
+                     end.direction, send ? "receives" : "sends"),
+         "use a topology that goes both ways"});
+  }
+}
+
 }  // namespace
 
 Processors::Processors(Device& device)
@@ -77,6 +96,7 @@ const QueueUse* Processors::queue_use(const WiringPtr& wiring, const isa::Progra
     if (found == ends.end()) refuse_direction(program, d, ends);
     used.push_back(static_cast<int>(found - ends.begin()));
   }
+  check_ways(program, ends, used);
   const QueueUse*& last = last_use_[device_.index(program.pe())];
   if (last && last->wiring == wiring && last->ends == used) return last;
   queue_uses_.push_back({wiring, std::move(used), ends});

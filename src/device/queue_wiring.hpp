@@ -1,8 +1,8 @@
 // Queues between PEs as they are to be installed: who talks to whom, in which rings. A wiring is computed
 // first, by a pure function; messages then carry it to the PEs.
 //
-// Each direction of a PE has a ring of its own, in the PE's memory, into which its peer sends; a ring carries
-// one way. Rings are `slots · slot_size` bytes and disjoint, over all PEs and wirings.
+// Each direction of a PE that receives has a ring of its own, in the PE's memory, into which its peer sends; a ring
+// carries one way. Rings are `slots · slot_size` bytes and disjoint, over all PEs and wirings.
 #pragma once
 
 #include <string>
@@ -38,8 +38,9 @@ struct QueueRules {
 struct QueueEnd {
   std::string direction;
   PeCoord peer;
-  address::PhysAddr receives_from;  // the ring at this PE that the peer sends into
-  address::PhysAddr sends_to;       // the ring at the peer
+  address::PhysAddr receives_from;     // the ring at this PE that the peer sends into
+  address::PhysAddr sends_to;          // the ring at the peer
+  bool sends = true, receives = true;  // else there is no such ring
 };
 
 struct PeQueues {

@@ -81,7 +81,8 @@ tl::Environment Engine::environment(const LaunchSpec& spec, const std::vector<co
       .scalars = [this, pe](std::uint64_t at, DType dtype) { return read_scalar(pe, at, dtype); }};
   if (spec.wiring)
     for (const auto& end : spec.wiring->ends(pe))
-      environment.queues->push_back({end.direction, spec.wiring->rules().slot_size, spec.wiring->in_slot()});
+      environment.queues->push_back(
+          {end.direction, spec.wiring->rules().slot_size, spec.wiring->in_slot(), end.sends, end.receives});
   for (const TensorState* tensor : tensors) {
     const Storage& storage = *tensor->storage();
     const int holder = storage.holder(pe);

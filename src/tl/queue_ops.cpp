@@ -12,12 +12,20 @@ const Queue* Recorder::find_queue(std::string_view name, std::string_view op, At
     fail(at, {"direction", fmt::format("{} without a direction", op), "directions have names"});
   if (!environment_.queues) return nullptr;
   const auto& queues = *environment_.queues;
+  const bool sends = op == "send";
+  const auto goes = sends ? &Queue::sends : &Queue::receives;
   const auto found = std::ranges::find(queues, name, &Queue::direction);
-  if (found != queues.end()) return &*found;
+  if (found != queues.end() && (*found).*goes) return &*found;
   std::vector<std::string> known;
-  for (const auto& q : queues) known.push_back(q.direction);
-  fail(at, {"direction", fmt::format("{}: unknown direction {}", op, quote(name)),
-            known.empty() ? "this PE is not wired to any queue" : "this PE has " + join(known)});
+  for (const auto& q : queues)
+    if (q.*goes) known.push_back(q.direction);
+  const auto* problem = found == queues.end() ? "unknown direction"
+                        : sends               ? "nothing can be sent in direction"
+                                              : "nothing can come from direction";
+  fail(at,
+       {"direction", fmt::format("{}: {} {}", op, problem, quote(name)),
+        known.empty() ? fmt::format("this PE is not wired to any queue to {} {}", op, sends ? "to" : "from")
+                      : fmt::format("this PE has {} to {} {}", join(known), op, sends ? "to" : "from")});
 }
 
 void Recorder::check_message(const Queue* queue, Bytes size, std::string_view op, At at) const {
@@ -70,8 +78,9 @@ PendingTile Context::recv_async(std::string_view direction, const Dims& shape, D
 Tile Context::recv_any(const Dims& shape, DType dtype, At at) {
   auto& r = *recorder_;
   const auto& queues = r.environment().queues;
-  if (queues && queues->empty())
-    r.fail(at, {"direction", "recv_any on a PE without queues", "this PE is not wired to any queue"});
+  if (queues && std::ranges::none_of(*queues, &Queue::receives))
+    r.fail(at, {"direction", "recv_any on a PE without queues",
+                "this PE is not wired to any queue to recv from"});
   const auto shape_id = r.shape_id(shape, "recv_any", at);
   isa::Command c{.kind = isa::CommandKind::ipcq_recv};
   // Which queue it will be is not known, so the tile counts unless none of them would make it count.

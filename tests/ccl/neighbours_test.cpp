@@ -42,6 +42,23 @@ TEST(Neighbours, OfTwoRanksInARingAreThoseOfBothSides) {
   EXPECT_THAT(pairs(ring), ElementsAre("0 E - 1 W", "0 W - 1 E", "1 E - 0 W", "1 W - 0 E"));
 }
 
+TEST(Neighbours, OfARingThatGoesOneWaySendEAndReceiveFromW) {
+  const auto ring = ring_1d_unidir(first_pes(3));
+  EXPECT_THAT(texts(ring), ElementsAre("0 E 1", "0 W 2", "1 E 2", "1 W 0", "2 E 0", "2 W 1"));
+  for (const auto& link : ring) {
+    EXPECT_EQ(link.sends, link.direction == "E");
+    EXPECT_EQ(link.receives, link.direction == "W");
+  }
+  for (const auto& link : paired(ring)) {
+    EXPECT_EQ(link.peer_direction, opposite(link.direction));
+    EXPECT_EQ(link.sends, link.direction == "E");
+    EXPECT_EQ(link.receives, link.direction == "W");
+  }
+  EXPECT_THAT(pairs(ring_1d_unidir(first_pes(2))),
+              ElementsAre("0 E - 1 W", "0 W - 1 E", "1 E - 0 W", "1 W - 0 E"));
+  EXPECT_THAT(ring_1d_unidir(first_pes(1)), IsEmpty());
+}
+
 TEST(Neighbours, OfGridsWithAndWithoutWrap) {
   // 0 1 2
   // 3 4 5
@@ -76,7 +93,7 @@ TEST(Neighbours, TakeAPrefix) {
 TEST(Neighbours, AreFoundByName) {
   const auto ranks = first_pes(6);
   EXPECT_EQ(neighbours("ring_1d", ranks), ring_1d(ranks));
-  EXPECT_EQ(neighbours("ring_1d_unidir", ranks), ring_1d(ranks));
+  EXPECT_EQ(neighbours("ring_1d_unidir", ranks), ring_1d_unidir(ranks));
   EXPECT_EQ(neighbours("mesh_2d", ranks), torus_2d(ranks, {3, 2}));
   EXPECT_EQ(neighbours("torus_2d", ranks), torus_2d(ranks, {3, 2}));
   EXPECT_EQ(neighbours("mesh_2d_no_wrap", ranks), mesh_2d_no_wrap(ranks, {3, 2}));
@@ -114,6 +131,14 @@ TEST(Pairing, PrefersTheOppositeAndElseTakesWhatPointsBack) {
               ElementsAre("0 E - 1 W", "0 up - 1 N", "1 N - 0 up", "1 W - 0 E"));
 }
 
+// Both of b's lead to a, but only the second one receives; the opposite name does not help the first.
+TEST(Pairing, JoinsOneThatSendsWithOneThatReceives) {
+  const PeCoord a{0, 0, 0}, b{0, 0, 1};
+  const Link sends{a, "E", b, true, false}, receives{a, "N", b, false, true};
+  EXPECT_THAT(pairs({sends, receives, {b, "W", a, true, false}, {b, "up", a, false, true}}),
+              ElementsAre("0 E - 1 up", "0 N - 1 W", "1 W - 0 N", "1 up - 0 E"));
+}
+
 TEST(Pairing, IsItsOwnInverse) {
   for (const int n : {2, 3, 4, 6, 12}) {
     const auto links = paired(torus_2d(first_pes(n), nearest_grid(n)));
@@ -144,6 +169,12 @@ TEST(Pairing, RefusesWhatCannotBe) {
   EXPECT_EQ(id_of({{a, "E", b}, {a, "E", b}, {b, "W", a}, {b, "N", a}}), "ccl.direction");
   EXPECT_EQ(id_of({{a, "", b}, {b, "W", a}}), "ccl.direction");
   EXPECT_EQ(id_of({{a, "E", b}, {b, "W", a}}), "fine");
+  const Link sends{a, "E", b, true, false};
+  EXPECT_EQ(id_of({sends, {b, "W", a, false, true}}), "fine");
+  EXPECT_EQ(id_of({sends, {b, "W", a, true, false}}), "ccl.one-way");  // both send
+  EXPECT_EQ(id_of({sends, {b, "W", a}}), "ccl.one-way");               // what b sends goes nowhere
+  EXPECT_EQ(id_of({{a, "E", b}, {b, "W", a, false, true}}), "ccl.one-way");
+  EXPECT_EQ(id_of({{a, "E", b, false, false}, {b, "W", a, false, false}}), "ccl.direction");
 }
 
 }  // namespace

@@ -53,6 +53,7 @@ void check_invariants(const Plan& plan) {
     std::set<std::string> directions;
     for (const auto& end : pe.ends) {
       EXPECT_TRUE(directions.insert(end.direction).second);
+      if (!end.receives) continue;
       EXPECT_TRUE(rings.emplace(end.receives_from.raw(), to_string(pe.pe) + end.direction).second);
       receives[{pe.pe, end.receives_from.raw()}] = end.peer;
       const auto place = address::decode(end.receives_from);
@@ -71,6 +72,7 @@ void check_invariants(const Plan& plan) {
   }
   for (const auto& pe : plan.wiring.pes)
     for (const auto& end : pe.ends) {
+      if (!end.sends) continue;
       const auto found = receives.find({end.peer, end.sends_to.raw()});
       ASSERT_NE(found, receives.end()) << to_string(pe.pe) << " " << end.direction;
       EXPECT_EQ(found->second, pe.pe);
@@ -129,6 +131,25 @@ TEST(Plan, GivesItsRingsBack) {
   const auto plan = world.plan("intercube_allreduce");
   // cube 2 of a 2 × 2 mesh: E, N, global_E and global_W, 4 · 4096 bytes each
   EXPECT_EQ(before - world.free(address::MemorySpace::Tcm, pe), 64_KiB);
+  release(plan, world.pools);
+  EXPECT_EQ(world.free(address::MemorySpace::Tcm, pe), before);
+}
+
+/// Eight PEs of a cube in a ring whose messages go E.
+Plan one_way_plan(Planned& world) {
+  return world.plan("ring_allreduce", {"ccl.algorithms.ring_allreduce.topology=ring_1d_unidir",
+                                       "ccl.algorithms.ring_allreduce.world_size=8"});
+}
+
+TEST(Plan, OfARingThatGoesOneWayHasNoRingsForTheOther) {
+  Planned world({.sips = 2, .cubes = {2, 2}});
+  const PeCoord pe{0, 0, 3};
+  const auto before = world.free(address::MemorySpace::Tcm, pe);
+  const auto plan = one_way_plan(world);
+  check_invariants(plan);
+  EXPECT_EQ(before - world.free(address::MemorySpace::Tcm, pe), 16_KiB);  // W alone: 4 · 4096 bytes
+  device::Device device(world.machine);
+  EXPECT_EQ(device::QueueBook(device).add(plan.wiring)->rings(), 8u);
   release(plan, world.pools);
   EXPECT_EQ(world.free(address::MemorySpace::Tcm, pe), before);
 }
@@ -228,6 +249,24 @@ TEST(PlanText, SaysWhoTalksToWhom) {
             HasSubstr("sip1.cube0.pe0  E sip1.cube1.pe0  global_E sip0.cube0.pe0  global_W sip0.cube0.pe0")));
   // 1024 elements of f16 are one tile of half a slot: 2 SIPs · 2 + exchange 2 messages; 2 · 1 + 2 rounds
   EXPECT_THAT(text, HasSubstr("1024 elements of f16 on each PE: 6 messages in 4 rounds"));
+}
+
+TEST(PlanText, SaysWhichWayDirectionsGo) {
+  Planned world({.sips = 2, .cubes = {2, 1}});
+  const auto plan = one_way_plan(world);
+  const auto windows = link_windows(plan, world.machine, topology::Graph(world.machine));
+  EXPECT_THAT(windows, SizeIs(8));
+  EXPECT_THAT(to_text(plan, windows),
+              AllOf(HasSubstr("8 of 4 slots of 4 KiB in tcm; 128 KiB in all, at most 16 KiB of a PE"),
+                    HasSubstr("sip0.cube0.pe1  E (to) sip0.cube0.pe2  W (from) sip0.cube0.pe0\n")));
+  const auto json = to_json(plan, windows);
+  const auto& ends = json["pes"][1]["ends"];
+  EXPECT_EQ(ends[0]["direction"], "E");
+  EXPECT_FALSE(ends[0].contains("receives_from"));
+  EXPECT_EQ(ends[0]["sends_to"], json["pes"][2]["ends"][1]["receives_from"]);
+  EXPECT_TRUE(ends[0].contains("window"));
+  EXPECT_FALSE(ends[1].contains("sends_to"));
+  EXPECT_FALSE(ends[1].contains("window"));
 }
 
 TEST(PlanJson, HasEveryRing) {

@@ -108,7 +108,8 @@ class SimulatedCollective {
     tl::Environment e{.kernel = plan_.settings.name, .pe = pe};
     e.queues.emplace();
     for (const auto& end : installed_->ends(pe))
-      e.queues->push_back({end.direction, installed_->rules().slot_size, installed_->in_slot()});
+      e.queues->push_back(
+          {end.direction, installed_->rules().slot_size, installed_->in_slot(), end.sends, end.receives});
     auto mine = plan_.call(pe);
     mine.op = call.op;
     mine.root = call.root;

@@ -60,6 +60,30 @@ TEST(SimulatedRing, WrapsAroundItsSlotsManyTimes) {
   }
 }
 
+// Nothing went the other way before: the same numbers and messages at the same time.
+TEST(SimulatedRing, ThatGoesOneWayIsAsFastAsOneThatGoesBoth) {
+  const auto machine = machine_of({.sips = 2, .cubes = {2, 1}});
+  PeArrays tensors;
+  for (const auto& input : RandomArrays(7).wild(8, f16, 6000)) tensors.push_back({input});
+  const auto run = [&](const std::string& topology) {
+    SimulatedCollective world(
+        registry(),
+        settings_of("ring_allreduce", {"ccl.algorithms.ring_allreduce.topology=" + topology,
+                                       "ccl.algorithms.ring_allreduce.world_size=8"}),
+        machine);
+    auto results = world.run(tensors);
+    EXPECT_THAT(world.hazards(), ::testing::IsEmpty());
+    return std::tuple(std::move(results), world.messages(), world.time());
+  };
+  EXPECT_EQ(run("ring_1d_unidir"), run("ring_1d"));
+  for (const auto* kind : {"tcm", "hbm", "sram"})
+    expect_like_functional(
+        settings_of("ring_allreduce", {"ccl.algorithms.ring_allreduce.topology=ring_1d_unidir",
+                                       fmt::format("ccl.defaults.buffer_kind={}", kind),
+                                       "ccl.algorithms.ring_allreduce.world_size=8"}),
+        machine, Group::pe, 6000);
+}
+
 TEST(SimulatedRing, WithCreditsOnReceiptIsRightButOverwritesLiveTiles) {
   const auto machine = machine_of({.sips = 2, .cubes = {2, 1}});
   const auto settings =

@@ -46,6 +46,18 @@ TEST_F(CclCommand, PlansAnyAlgorithmOnAnyMachine) {
               HasSubstr("sip0.cube0.pe0  rank1 sip1.cube0.pe0"));
 }
 
+TEST_F(CclCommand, PlansOnlyTheRingsThatAreUsed) {
+  const auto plan = [](const std::string& topology) {
+    return succeeds({"ccl", "plan", "--algorithm", "ring_allreduce", "--topology", "small", "--set",
+                     "ccl.algorithms.ring_allreduce.world_size=4", "--set",
+                     "ccl.algorithms.ring_allreduce.topology=" + topology});
+  };
+  EXPECT_THAT(plan("ring_1d"), HasSubstr("8 of 4 slots of 4 KiB in tcm; 128 KiB in all"));
+  EXPECT_THAT(plan("ring_1d_unidir"),
+              AllOf(HasSubstr("4 of 4 slots of 4 KiB in tcm; 64 KiB in all"),
+                    HasSubstr("sip0.cube0.pe0  E (to) sip0.cube0.pe1  W (from) sip0.cube0.pe3")));
+}
+
 TEST_F(CclCommand, WritesJson) {
   EXPECT_THAT(succeeds({"ccl", "plan", "-o", file("plan.json")}),
               HasSubstr("the plan of intercube_allreduce"));

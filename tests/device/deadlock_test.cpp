@@ -202,6 +202,19 @@ TEST(Deadlock, AReceiveFromAnyWaitsForAll) {
   EXPECT_THAT(error.blocked()[0].waits[0].peers, ElementsAre(kPe1, kPe2));
 }
 
+TEST(Deadlock, DirectionsThatGoOneWayHaveHalfTheCounters) {
+  World w;
+  w.link_one_way(kPe0, "E", kPe1, "W");
+  w.link_one_way(kPe2, "N", kPe0, "S");
+  const auto error = w.deadlock_of({kPe0}, [](tl::Context& tl) {
+    tl.send("E", tl.full({128}, 1.0, f16));
+    tl.recv_any({128}, f16);
+  });
+  EXPECT_THAT(error.blocked()[0].waits[0].peers, ElementsAre(kPe2));  // nothing comes from PE 1
+  EXPECT_THAT(error.what(), AllOf(HasSubstr("    E: sent 1, consumed 0; 4 slots\n"),
+                                  HasSubstr("    S: announced 0, received 0; 4 slots")));
+}
+
 TEST(Deadlock, AfterwardsTheDeviceWorksWithAFreshWiring) {
   World w;
   w.wiring.rules.slots = 1;

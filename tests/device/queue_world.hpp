@@ -71,6 +71,12 @@ class QueueWorld {
     ends_of(a).push_back({from_a, b, at_a, at_b});
     ends_of(b).push_back({from_b, a, at_b, at_a});
   }
+  /// The same, from the first to the second only.
+  void link_one_way(PeCoord a, const std::string& from_a, PeCoord b, const std::string& from_b) {
+    const auto at_b = new_ring(b);
+    ends_of(a).push_back({from_a, b, {}, at_b, true, false});
+    ends_of(b).push_back({from_b, a, at_b, {}, false, true});
+  }
   /// Each PE's E leads to the next one's W, around.
   void ring(const std::vector<PeCoord>& pes) {
     for (std::size_t i = 0; i < pes.size(); ++i) link(pes[i], "E", pes[(i + 1) % pes.size()], "W");
@@ -129,7 +135,8 @@ class QueueWorld {
     if (!check_directions) return e;
     e.queues.emplace();
     for (const auto& end : installed->ends(pe))
-      e.queues->push_back({end.direction, installed->rules().slot_size, installed->in_slot()});
+      e.queues->push_back(
+          {end.direction, installed->rules().slot_size, installed->in_slot(), end.sends, end.receives});
     return e;
   }
   void map(PeCoord pe) {

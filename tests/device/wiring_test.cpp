@@ -76,6 +76,33 @@ TEST(Wiring, EveryDirectionNeedsAReciprocal) {
   EXPECT_THAT(refusal(w), HasSubstr("no direction of sip0.cube0.pe1 leads back"));
 }
 
+TEST(Wiring, MayGoOneWay) {
+  QueueWorld w;
+  w.link_one_way(kPe0, "E", kPe1, "W");
+  w.link_one_way(kPe1, "E", kPe0, "W");
+  w.run({kPe0, kPe1}, [](tl::Context& tl) {
+    for (int i = 0; i < 9; ++i) {  // twice round its 4 slots
+      tl.send("E", tl.full({128}, 1.0, f16));
+      tl.recv("W", {128}, f16);
+    }
+  });
+  EXPECT_EQ(w.installed->rings(), 2u);
+  EXPECT_EQ(w.of(kPe1, OpKind::ipcq_recv).size(), 9u);
+}
+
+TEST(Wiring, WhoOnlySendsNeedsOneThatOnlyReceives) {
+  const auto refused = [](bool at_peer_sends, bool at_peer_receives) {
+    QueueWorld w;
+    w.link_one_way(kPe0, "E", kPe1, "W");
+    w.ends_of(kPe1)[0].sends = at_peer_sends;
+    w.ends_of(kPe1)[0].receives = at_peer_receives;
+    return refusal(w);
+  };
+  EXPECT_THAT(refused(true, true), HasSubstr("no direction of sip0.cube0.pe1 leads back"));
+  EXPECT_THAT(refused(true, false), HasSubstr("no direction of sip0.cube0.pe1 leads back"));
+  EXPECT_THAT(refused(false, false), HasSubstr("sip0.cube0.pe1 W: neither sends nor receives"));
+}
+
 TEST(Wiring, APeIsWiredOnce) {
   QueueWorld w;
   w.link(kPe0, "E", kPe1, "W");
@@ -213,6 +240,20 @@ TEST(Wiring, AnUnknownDirectionListsTheKnownOnes) {
   const auto kernel = [](tl::Context& tl) { tl.send("up", tl.full({4}, 1.0, f16)); };
   EXPECT_THAT(failure(w, {kPe0}, kernel, "device.direction"),
               AllOf(HasSubstr("wiring_test.cpp:"), HasSubstr("'up'"), HasSubstr("this PE has E, S")));
+}
+
+TEST(Wiring, ADirectionThatGoesTheOtherWayIsNamedWithTheLine) {
+  QueueWorld sends;
+  sends.link_one_way(kPe0, "E", kPe1, "W");
+  EXPECT_THAT(
+      failure(
+          sends, {kPe1}, [](tl::Context& tl) { tl.send("W", tl.full({4}, 1.0, f16)); }, "device.direction"),
+      AllOf(HasSubstr("sip0.cube0.pe1 at wiring_test.cpp:"), HasSubstr("sends W, which only receives")));
+  QueueWorld receives;
+  receives.link_one_way(kPe0, "E", kPe1, "W");
+  EXPECT_THAT(failure(
+                  receives, {kPe0}, [](tl::Context& tl) { tl.recv("E", {4}, f16); }, "device.direction"),
+              HasSubstr("receives from E, which only sends"));
 }
 
 TEST(Wiring, ASendOnAnUnwiredPe) {

@@ -377,7 +377,7 @@ TEST(Errors, OfComposites) {
 TEST(Errors, OfDirectionsListTheOnesThereAre) {
   const Environment wired{.queues = {{{.direction = "E", .slot_size = Bytes(64)}, {.direction = "W"}}}};
   EXPECT_REFUSED(error_of([](Context& tl) { tl.send("N", tl.zeros({4}, f16)); }, wired), "tl.direction",
-                 "send: unknown direction 'N'", "this PE has E, W");
+                 "send: unknown direction 'N'", "this PE has E, W to send to");
   EXPECT_REFUSED(error_of([](Context& tl) { tl.recv("S", {4}, f16); }, wired), "tl.direction",
                  "recv: unknown direction 'S'", "E, W");
   EXPECT_REFUSED(error_of([](Context& tl) { tl.recv("", {4}, f16); }), "tl.direction", "without a direction",
@@ -387,6 +387,20 @@ TEST(Errors, OfDirectionsListTheOnesThereAre) {
                  "not wired");
   EXPECT_REFUSED(error_of([](Context& tl) { tl.recv_any({4}, f16); }, unwired), "tl.direction", "recv_any",
                  "not wired");
+}
+
+TEST(Errors, OfDirectionsThatGoTheOtherWay) {
+  const Environment wired{
+      .queues = {{{.direction = "E", .receives = false}, {.direction = "W", .sends = false}}}};
+  EXPECT_NO_THROW(recorded([](Context& tl) { tl.send("E", tl.recv("W", {4}, f16)); }, wired));
+  EXPECT_NO_THROW(recorded([](Context& tl) { tl.recv_any({4}, f16); }, wired));
+  EXPECT_REFUSED(error_of([](Context& tl) { tl.send("W", tl.zeros({4}, f16)); }, wired), "tl.direction",
+                 "send: nothing can be sent in direction 'W'", "this PE has E to send to");
+  EXPECT_REFUSED(error_of([](Context& tl) { tl.recv("E", {4}, f16); }, wired), "tl.direction",
+                 "recv: nothing can come from direction 'E'", "this PE has W to recv from");
+  const Environment deaf{.queues = {{{.direction = "E", .receives = false}}}};
+  EXPECT_REFUSED(error_of([](Context& tl) { tl.recv_any({4}, f16); }, deaf), "tl.direction", "recv_any",
+                 "not wired to any queue to recv from");
 }
 
 TEST(Errors, OfTilesLargerThanASlot) {
