@@ -172,10 +172,12 @@ void HbmSlice::serve_run(IncomingRun& incoming, Time until) {
     const Route& route = *access.data().route;
     const std::int64_t last =
         std::min(run.end, access.data().packets() - 1);  // the message's last may be shorter
-    const std::int64_t end = run.timing.after(until - route.latency - route.pace.full(), run.first, last);
-    if (end > run.first + 1) {
-      serve_series(access, {run.first, end, run.timing});
-      run.first = end;
+    const Time length = run.waited() ? run.length : route.pace.full();
+    Run series = run;
+    series.end = run.timing.after(until - route.latency - length, run.first, last);
+    if (series.end > run.first + 1) {
+      serve_series(access, series);
+      run.first = series.end;
       return;
     }
   }

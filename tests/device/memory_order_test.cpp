@@ -87,24 +87,26 @@ TEST(RequestsOfOneInstant, OfOneIssuerAreServedByTrafficClass) {
 /// A write of 4 KiB from a PE's engine.
 class Write final : public Access {
  public:
-  Write(Machine& machine, PeCoord pe, PeCoord slice)
+  Write(Machine& machine, PeCoord pe, PeCoord slice, std::int64_t offset = 0)
       : machine_(machine),
         partition_(machine.device.simulation().partition(pe.sip + 1)),
         dma_(machine.device.graph().pe(pe, NodeKind::pe_dma)),
         slice_(slice),
+        extent_{.offset = offset, .row_bytes = 4 * kKiB},
         begin_(*this) {}
 
   void begin_at(Time at) { partition_.schedule_at(begin_, at); }
   Time done;
 
  private:
-  void begin() { start(machine_.device.hbm(slice_), dma_, dma_, Direction::write, {.row_bytes = 4 * kKiB}); }
+  void begin() { start(machine_.device.hbm(slice_), dma_, dma_, Direction::write, extent_); }
   void on_done() override { done = partition_.now(); }
 
   Machine& machine_;
   sim::Partition& partition_;
   const topology::NodeId dma_;
   const PeCoord slice_;
+  const Extent extent_;
   sim::MemberEvent<&Write::begin> begin_;
 };
 
@@ -128,6 +130,30 @@ TEST(Writes, ThatComeInTurnAreServedInTurn) {
     EXPECT_EQ(writes[0].done, 54'002_ps + 2_ps) << runs;
     EXPECT_EQ(writes[3].done, 62'002_ps + 272_ps) << runs;
     EXPECT_EQ(machine.device.fabric().counters().in_one_piece, runs ? writes.size() : 0);
+  }
+}
+
+// PE 0, at r0c0, and PE 1, at r0c1, each write three slices in turn, a packet of 1 ns every 3 ns. Packets of PE 0 for slice 2
+// reach the link from r0c1 to r0c2 after 31 ps and take 1,000 ps of it. PE 1 begins at 430 ps: packets for slice 3 reach
+// that link at 431 ps, wait there for 600 ps of the 1,000 ps they are long, and go on at 512 GB/s, 500 ps long. Slice 3 is
+// 122 ps away: they are complete there at 430 + 122 + 600 + 500 = 1,652 ps + p · 3 ns. A burst takes 4 ns, and packet p,
+// written from burst 1 on, is of channel (p + 1) mod 8: packet 7 has channel 0 from 22,652 ps to 26,652 ps.
+// PE 3 asks for burst 0 of slice 3 at 23,652 ps: it gets the channel behind that packet, until 30,652 ps, and its data is
+// there 1,000 ps (256 B at 256 GB/s) and 2 ps later.
+TEST(Writes, ThatHaveWaitedAlikeAreServedWhenTheyAreComplete) {
+  for (const bool runs : {true, false}) {
+    Machine machine({"pe.pe_dma.bw_gbs=256", "cube.hbm.hbm_to_router_bw_gbs=512"}, "default", {.runs = runs});
+    std::deque<Write> writes;
+    for (const int slice : {2, 0, 4}) writes.emplace_back(machine, PeCoord{0, 0, 0}, PeCoord{0, 0, slice});
+    for (const int slice : {3, 1, 5})
+      writes.emplace_back(machine, PeCoord{0, 0, 1}, PeCoord{0, 0, slice}, 256);
+    for (std::size_t i = 0; i < writes.size(); ++i) writes[i].begin_at(i < 3 ? Time() : 430_ps);
+    Reads read(machine, {0, 0, 3}, {{{0, 0, 3}, 256}});
+    read.begin_at(23'650_ps);
+    machine.run();
+    EXPECT_EQ(read.done.front(), 30'652_ps + 1'000_ps + 2_ps) << runs;
+    EXPECT_EQ(writes[3].done, 1'652_ps + 15 * 3_ns + 4_ns + 122_ps) << runs;
+    EXPECT_EQ(machine.device.fabric().counters().in_one_piece, runs ? writes.size() + 1 : 0);
   }
 }
 
