@@ -91,10 +91,13 @@ void Pe::begin(const ProgramTask& task) {
 /// Issues every command, waiting where it must; what it waited for last is the cause of what follows.
 sim::Task<> Pe::issue(const ProgramTask& task) {
   Cause because = program_start_;
+  const bool may_poll = ports_ && wiring_->rules().backpressure == Backpressure::poll;
   for (isa::CommandIndex i = 0; i < task.program->commands().size(); ++i) {
     const isa::Command& c = task.program->command(i);
     issuing_ = i;
     prefetch(&c);  // it is read when it has been dispatched
+    // A send may begin to look for a credit at this very instant: in whatever order the events come, it does so first.
+    if (may_poll) co_await sim::delay(Time());
     while (held({Hold::until_credit})) {
       co_await progress_.wait();
       because = Cause::at(polled_, partition_.now(), Reason::issue);

@@ -81,6 +81,35 @@ TEST(IpcqPoll, WhoHasCreditNeverPolls) {
   EXPECT_EQ(w.spans(kPe0, OpKind::ipcq_send)[1].start, 5_ns);
 }
 
+// The first send, at 4.5 ns, takes the only slot, which PE 1 does not free before it has 64 KiB, after 256 ns. The tile of
+// the second one is loaded from 5 ns on: 987 ps of overhead, 2 ps there, 8 ns for a burst, 2 B in 8 ps and 3 ps back. It is
+// there at 14 ns, the instant at which the CPU has issued the eighth command behind the send (7 ns … 14 ns): it does
+// not begin with the next one, but after the second look, at 514 ns.
+TEST(IpcqPoll, ALookAtTheInstantOfACommandHoldsUpTheNextOne) {
+  for (const bool runs : {true, false}) {
+    QueueWorld w({"pe.pe_dma.overhead_ns=0.987"}, {.runs = runs});
+    w.wiring.rules.slots = 1;
+    w.wiring.rules.backpressure = Backpressure::poll;
+    w.wiring.rules.poll = 500_ns;
+    w.link(kPe0, "E", kPe1, "W");
+    w.run({kPe0, kPe1}, [](tl::Context& tl) {
+      if (pe_of(tl) == kPe0) {
+        tl.send("E", tl.full({128}, 1.0, f16));
+        tl.send("E", tl.load(tl::Ptr(kSlice), {1}, f16));
+        for (int i = 0; i < 9; ++i) tl.full({1}, 2.0, f16);
+      } else {
+        tl.load(tl::Ptr(kSlice), {32, 1024}, f16);
+        tl.fence();
+        tl.recv("W", {128}, f16);
+        tl.recv("W", {1}, f16);
+      }
+    });
+    EXPECT_EQ(w.spans(kPe0, OpKind::dma_read)[0].end, 14_ns) << runs;
+    EXPECT_EQ(w.spans(kPe0, OpKind::ipcq_send)[1].start, 514_ns) << runs;
+    EXPECT_EQ(w.spans(kPe0, OpKind::math).back().start, 515_ns) << runs;
+  }
+}
+
 // ── any direction ──
 
 struct Star : QueueWorld {
