@@ -41,7 +41,7 @@ struct BlockedPe {
   std::vector<LiveTile> live_tiles;
 };
 
-/// `what()` shows the first PEs, the circle, and what to do; the rest is here.
+/// `what()` shows the PEs, of many one for all that wait at the same lines, the circle, and what to do; the rest is here.
 class IpcqDeadlock : public SimulationError {
  public:
   IpcqDeadlock(std::vector<BlockedPe> blocked, std::vector<PeCoord> circle);

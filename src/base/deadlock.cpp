@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
+
 namespace kernbench {
 namespace {
 
-constexpr std::size_t kShown = 8;  // PEs in a message
+constexpr std::size_t kShown = 8;  // PEs in a message, or kinds of them
 
 std::string describe_circle(const std::vector<PeCoord>& circle) {
   std::string text;
@@ -19,14 +22,66 @@ std::string describe_circle(const std::vector<PeCoord>& circle) {
   return fmt::format("\ncircle: {} → {}", text, to_string(circle.front()));
 }
 
+/// Equal for PEs that wait at the same lines for the same things, whoever is to bring them.
+std::string way_of_waiting(const BlockedPe& b) {
+  std::string way = b.kernel;
+  for (const auto& w : b.waits) {
+    way += fmt::format("\n{} {} ", w.command, w.line);
+    std::string what = w.what;
+    for (const PeCoord& peer : w.peers)
+      for (auto at = what.find(to_string(peer)); at != what.npos; at = what.find(to_string(peer)))
+        what.erase(at, to_string(peer).size());
+    way += what;
+  }
+  for (const auto& t : b.live_tiles) way += fmt::format("\n{} {} {}", t.direction, t.received, t.reader);
+  return way;
+}
+
+using Alike = std::vector<const BlockedPe*>;
+
+/// By their way of waiting, in the order of the first of each.
+std::vector<Alike> alike(const std::vector<BlockedPe>& blocked) {
+  std::vector<Alike> groups;
+  std::map<std::string, std::size_t> known;
+  for (const BlockedPe& b : blocked) {
+    const auto [at, is_new] = known.try_emplace(way_of_waiting(b), groups.size());
+    if (is_new) groups.emplace_back();
+    groups[at->second].push_back(&b);
+  }
+  return groups;
+}
+
+std::string describe(const Alike& group) {
+  std::string text = to_string(*group.front());
+  if (group.size() == 1) return text;
+  std::string others;
+  for (std::size_t i = 1; i < group.size() && group.size() <= kShown; ++i)
+    others += fmt::format("{}{}", i == 1 ? "" : ", ", to_string(group[i]->pe));
+  if (others.empty()) others = fmt::format("{} … {}", to_string(group[1]->pe), to_string(group.back()->pe));
+  return text.insert(text.find('\n'),
+                     fmt::format(", and {} more at the same lines ({})", group.size() - 1, others));
+}
+
+/// Of few each, of many one of each kind.
+std::string describe(const std::vector<BlockedPe>& blocked) {
+  std::string text;
+  if (blocked.size() <= kShown) {
+    for (const BlockedPe& b : blocked) text += "\n" + to_string(b);
+    return text;
+  }
+  std::size_t shown = 0;
+  const auto groups = alike(blocked);
+  for (std::size_t i = 0; i < std::min(kShown, groups.size()); shown += groups[i++].size())
+    text += "\n" + describe(groups[i]);
+  if (groups.size() > kShown) text += fmt::format("\n… and {} more, at other lines", blocked.size() - shown);
+  return text;
+}
+
 Error::Info info_of(const std::vector<BlockedPe>& blocked, const std::vector<PeCoord>& circle) {
   std::string text = fmt::format("{} program{} cannot go on", blocked.size(), blocked.size() == 1 ? "" : "s");
-  bool live_tiles = false;
-  for (std::size_t i = 0; i < blocked.size(); ++i) {
-    if (i < kShown) text += "\n" + to_string(blocked[i]);
-    live_tiles |= !blocked[i].live_tiles.empty();
-  }
-  if (blocked.size() > kShown) text += fmt::format("\n… and {} more", blocked.size() - kShown);
+  text += describe(blocked);
+  const bool live_tiles =
+      std::ranges::any_of(blocked, [](const BlockedPe& b) { return !b.live_tiles.empty(); });
   if (!circle.empty()) text += describe_circle(circle);
   return {"device.deadlock", "", text,
           live_tiles

@@ -105,6 +105,22 @@ std::string suggest(std::string_view name, std::span<const std::string> candidat
   return fmt::format("did you mean '{}'?", join(near, "' or '"));
 }
 
+std::string numbers(std::span<const int> ascending) {
+  constexpr std::size_t kShown = 8;
+  const bool many = ascending.size() > kShown;
+  std::vector<std::string> items;
+  for (std::size_t i = 0, run = 1; i < ascending.size(); i += run, run = 1) {
+    while (many && i + run < ascending.size() && ascending[i + run] == ascending[i] + static_cast<int>(run))
+      ++run;
+    if (run < 3) run = 1;
+    items.push_back(run == 1 ? fmt::format("{}", ascending[i])
+                             : fmt::format("{}-{}", ascending[i], ascending[i + run - 1]));
+  }
+  if (items.size() <= kShown) return join(items);
+  items.resize(kShown);
+  return fmt::format("{}, … ({} in all)", join(items), ascending.size());
+}
+
 std::string join(std::span<const std::string> items, std::string_view separator) {
   return fmt::format("{}", fmt::join(items, separator));
 }

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "base/text.hpp"
 #include "data/composite.hpp"
 #include "data/compute.hpp"
 #include "kernbench/error.hpp"
@@ -258,21 +259,52 @@ std::vector<int> FunctionalRun::cycle() const {
   return {};
 }
 
-void FunctionalRun::fail_deadlock() const {
-  constexpr std::size_t kShown = 16;
+/// What ranks wait for: of few each, of many one for all that wait at the same line and direction.
+std::vector<std::string> FunctionalRun::waiting_lines(const std::vector<int>& waiting) const {
+  std::vector<std::vector<int>> groups;
+  std::map<std::string, std::size_t> known;
+  for (const int r : waiting) {
+    const auto& c = rank(r).command();
+    const auto way =
+        fmt::format("{} {} {}", to_string(rank(r).program->line(c)), to_string(c.kind), direction_of(r, c));
+    const auto [at, is_new] =
+        known.try_emplace(waiting.size() > kShown ? way : std::to_string(r), groups.size());
+    if (is_new) groups.emplace_back();
+    groups[at->second].push_back(r);
+  }
   std::vector<std::string> lines;
+  for (const auto& ranks : groups) {
+    auto& line = lines.emplace_back(waiting_text(ranks.front()));
+    if (ranks.size() > 1)
+      line += fmt::format("; there wait {} more: {}", ranks.size() - 1, numbers(std::span(ranks).subspan(1)));
+  }
+  if (lines.size() <= kShown) return lines;
+  const auto more = lines.size() - kShown;
+  lines.resize(kShown);
+  lines.push_back(fmt::format("and {} more", more));
+  return lines;
+}
+
+std::string FunctionalRun::cycle_text(const std::vector<int>& cycle) {
+  const std::span shown(cycle.data(), std::min(cycle.size(), kShown));
+  const auto rest = cycle.size() > kShown ? fmt::format(" → … ({} ranks)", cycle.size()) : "";
+  return fmt::format("in a cycle: ranks {}{}", fmt::join(shown, " → "), rest);
+}
+
+void FunctionalRun::fail_deadlock() const {
+  std::vector<int> waiting;
   std::set<int> gone;
   for (int r = 0; r < count(); ++r) {
     if (rank(r).ended()) continue;
-    lines.push_back(waiting_text(r));
+    waiting.push_back(r);
     if (rank(waits_for(r)).ended()) gone.insert(waits_for(r));
   }
-  for (const int r : gone) lines.push_back(waiting_text(r));
-  const auto more = lines.size() - std::min(lines.size(), kShown);
-  lines.resize(lines.size() - more);
-  if (more > 0) lines.push_back(fmt::format("and {} more", more));
-  if (const auto ring = cycle(); !ring.empty())
-    lines.push_back(fmt::format("in a cycle: ranks {}", fmt::join(ring, " → ")));
+  auto lines = waiting_lines(waiting);
+  const std::vector<int> ended(gone.begin(), gone.end());
+  if (ended.size() > kShown) lines.push_back(fmt::format("ranks {} have ended", numbers(ended)));
+  for (const int r : std::span(ended).first(ended.size() > kShown ? 0 : ended.size()))
+    lines.push_back(waiting_text(r));
+  if (const auto ring = cycle(); !ring.empty()) lines.push_back(cycle_text(ring));
   throw SimulationError(
       {.id = "functional.deadlock",
        .where = fmt::format("kernel '{}'", options_.kernel),

@@ -42,6 +42,7 @@ class FunctionalRun {
     std::uint64_t first_in_use = 0, received = 0;  // counted over all messages
     Bytes sent;
   };
+  static constexpr std::size_t kShown = 16;  // in a message
   static constexpr std::size_t kNoRing = SIZE_MAX;
   struct Ends {  // of one direction of a PE
     std::size_t in = kNoRing, out = kNoRing;
@@ -85,7 +86,9 @@ class FunctionalRun {
   const Ring& awaited(int r) const;
   int waits_for(int r) const;
   std::string waiting_text(int r) const;
+  std::vector<std::string> waiting_lines(const std::vector<int>& waiting) const;
   std::vector<int> cycle() const;
+  static std::string cycle_text(const std::vector<int>& cycle);
   [[noreturn]] void fail_deadlock() const;
 
   const FunctionalOptions& options_;

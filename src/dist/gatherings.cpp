@@ -4,7 +4,14 @@
 
 #include <algorithm>
 
+#include "dist/said.hpp"
+
 namespace kernbench::dist {
+namespace {
+
+constexpr const char* kEnded = "a member has ended and will not join";
+
+}  // namespace
 
 std::size_t Gatherings::member(int rank) const {
   const auto found = std::ranges::find(ranks_, rank);
@@ -42,7 +49,7 @@ void Gatherings::check(std::size_t number, std::size_t me, const std::function<b
     if (other && other->terms != gathering[me]->terms)
       fail(number, "its members have called what does not fit together", excuse);
   for (std::size_t m = 0; m < ranks_.size(); ++m)
-    if (!gathering[m] && has_ended(ranks_[m])) fail(number, "a member has ended and will not join", excuse);
+    if (!gathering[m] && has_ended(ranks_[m])) fail(number, kEnded, excuse);
 }
 
 bool Gatherings::is_awaited(int rank) const {
@@ -51,19 +58,32 @@ bool Gatherings::is_awaited(int rank) const {
          joined_[static_cast<std::size_t>(found - ranks_.begin())] < complete_ + open_.size();
 }
 
-void Gatherings::fail_open(const Excuse& excuse) const {
-  fail(0, "not all members have joined, and nobody can go on", excuse);
+void Gatherings::fail_open(const std::string& what, const Excuse& excuse) const { fail(0, what, excuse); }
+
+void Gatherings::fail_without(int rank, const Excuse& excuse) const {
+  fail(joined_[member(rank)] - complete_, kEnded, excuse);
 }
 
-void Gatherings::fail(std::size_t number, const char* what, const Excuse& excuse) const {
-  std::string list;
+/// Of few members one by one, of many those alike together.
+std::string Gatherings::list(const Gathering& gathering, const Excuse& excuse) const {
+  Said said;
+  std::string each;
   for (std::size_t m = 0; m < ranks_.size(); ++m) {
-    const auto& joined = open_[number][m];
-    list += fmt::format("\n    rank {} {}", ranks_[m], joined ? "called " + joined->text : excuse(ranks_[m]));
+    const std::string text = gathering[m] ? "called " + gathering[m]->text : excuse(ranks_[m]);
+    each += fmt::format("\n    rank {} {}", ranks_[m], text);
+    said.add(ranks_[m], text);
   }
-  throw CollectiveMismatch({"dist.mismatch",
-                            fmt::format("collective {} of {}", complete_ + number + 1, group_), what + list,
-                            "all members call the same collectives in the same order"});
+  if (ranks_.size() <= Said::kShown) return each;
+  std::string together;
+  for (const auto& [text, ranks] : said.groups())
+    together += fmt::format("\n    {}{} {}", ranks.size() > 1 ? "each of " : "", ranks_text(ranks), text);
+  return together;
+}
+
+void Gatherings::fail(std::size_t number, const std::string& what, const Excuse& excuse) const {
+  throw CollectiveMismatch(
+      {"dist.mismatch", fmt::format("collective {} of {}", complete_ + number + 1, group_),
+       what + list(open_[number], excuse), "all members call the same collectives in the same order"});
 }
 
 }  // namespace kernbench::dist

@@ -40,8 +40,10 @@ class Gatherings {
   bool is_awaited(int rank) const;
   /// Somebody has joined something that not all have.
   bool is_open() const { return !open_.empty(); }
-  /// Lists who has joined what of the oldest one that is open.
-  [[noreturn]] void fail_open(const Excuse& excuse) const;
+  /// Lists who has joined what of the oldest one that is open. `what`: why it never will be complete.
+  [[noreturn]] void fail_open(const std::string& what, const Excuse& excuse) const;
+  /// The same of the first one that this rank, which has ended, has not joined. It must be awaited.
+  [[noreturn]] void fail_without(int rank, const Excuse& excuse) const;
 
  private:
   using Gathering = std::vector<std::optional<JoinedCall>>;  // by member
@@ -49,7 +51,8 @@ class Gatherings {
   std::size_t member(int rank) const;
   void check(std::size_t number, std::size_t me, const std::function<bool(int)>& has_ended,
              const Excuse& excuse) const;
-  [[noreturn]] void fail(std::size_t number, const char* what, const Excuse& excuse) const;
+  std::string list(const Gathering& gathering, const Excuse& excuse) const;
+  [[noreturn]] void fail(std::size_t number, const std::string& what, const Excuse& excuse) const;
 
   std::string group_;
   std::vector<int> ranks_;

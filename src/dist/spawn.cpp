@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "dist/said.hpp"
 #include "dist/state.hpp"
 
 namespace kernbench::dist {
@@ -18,17 +19,17 @@ std::string text_of(const std::exception_ptr& cause) {
 
 /// Ranks that failed alike together, each failure with its ranks.
 Error::Info info_of(const std::map<int, std::exception_ptr>& causes) {
-  std::vector<std::pair<std::string, std::vector<std::string>>> failures;
-  for (const auto& [rank, cause] : causes) {
-    const std::string text = text_of(cause);
-    const auto known = std::ranges::find(failures, text, &decltype(failures)::value_type::first);
-    auto& ranks = known != failures.end() ? known->second
-                                          : failures.emplace_back(text, std::vector<std::string>()).second;
-    ranks.push_back(std::to_string(rank));
-  }
+  Said said;
+  for (const auto& [rank, cause] : causes) said.add(rank, text_of(cause));
+  const auto failures = said.groups();
   std::vector<std::string> lines;
-  for (const auto& [text, ranks] : failures)
-    lines.push_back(fmt::format("rank{} {}: {}", ranks.size() > 1 ? "s" : "", join(ranks), text));
+  for (const auto& [text, ranks] : failures) {
+    if (lines.size() == Said::kShown) {
+      lines.push_back(fmt::format("… and {} other failures", failures.size() - lines.size()));
+      break;
+    }
+    lines.push_back(fmt::format("{}: {}", ranks_text(ranks), text));
+  }
   return {"dist.spawn-failed", "spawn", join(lines, "\n"), ""};
 }
 

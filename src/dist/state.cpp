@@ -101,14 +101,18 @@ void State::rank_ended(int rank) {
     warn(fmt::format("rank {} never set a device: all it did was on device {}", rank, engine_.host().device));
   for (const auto& [group, gatherings] : gatherings_)
     if (gatherings.is_awaited(rank))
-      gatherings.fail_open([&](int r) { return r == rank ? "has ended" : excuse(r); });
+      gatherings.fail_without(rank, [&](int r) { return r == rank ? "has ended" : excuse(r); });
 }
 
 void State::stalled() {
   const auto all = std::exchange(gatherings_, {});
   joints_.clear();
+  const auto others = std::ranges::count_if(all, [](const auto& g) { return g.second.is_open(); }) - 1;
+  std::string what = "not all members have joined, and nobody can go on";
+  if (others > 0)
+    what += fmt::format("; {} more group{} in the same case", others, others == 1 ? " is" : "s are");
   for (const auto& [group, gatherings] : all)
-    if (gatherings.is_open()) gatherings.fail_open([&](int r) { return excuse(r); });
+    if (gatherings.is_open()) gatherings.fail_open(what, [&](int r) { return excuse(r); });
 }
 
 // ── the process group ──

@@ -28,6 +28,33 @@ TEST(Nearest, IsEmptyWhenNothingIsNear) {
   EXPECT_TRUE(nearest("", kKnown).empty());
 }
 
+std::vector<int> ascending(int first, int last, int step = 1) {
+  std::vector<int> out;
+  for (int i = first; i <= last; i += step) out.push_back(i);
+  return out;
+}
+
+TEST(Numbers, OfFewAreListed) {
+  EXPECT_EQ(numbers({}), "");
+  EXPECT_EQ(numbers(std::vector{3}), "3");
+  EXPECT_EQ(numbers(ascending(0, 7)), "0, 1, 2, 3, 4, 5, 6, 7");
+}
+
+TEST(Numbers, OfManyAreStretches) {
+  EXPECT_EQ(numbers(ascending(0, 8)), "0-8");
+  auto most = ascending(0, 255);
+  most.erase(most.begin() + 63);
+  EXPECT_EQ(numbers(most), "0-62, 64-255");
+  // Two in a row are no stretch.
+  EXPECT_EQ(numbers(std::vector{0, 1, 3, 4, 5, 6, 7, 8, 10, 12, 13}), "0, 1, 3-8, 10, 12, 13");
+}
+
+TEST(Numbers, OfManyStretchesAreCounted) {
+  EXPECT_EQ(numbers(ascending(0, 14, 2)), "0, 2, 4, 6, 8, 10, 12, 14");
+  EXPECT_EQ(numbers(ascending(0, 16, 2)), "0, 2, 4, 6, 8, 10, 12, 14, … (9 in all)");
+  EXPECT_EQ(numbers(ascending(1, 255, 2)), "1, 3, 5, 7, 9, 11, 13, 15, … (128 in all)");
+}
+
 TEST(Shown, EscapesWhatATerminalWouldObey) {
   EXPECT_EQ(shown("plain ä – µ"), "plain ä – µ");
   EXPECT_EQ(shown("a\nb\tc\x1b[31m\x7f"), "a\\nb\\tc\\x1b[31m\\x7f");

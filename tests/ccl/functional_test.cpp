@@ -150,6 +150,43 @@ TEST(FunctionalRunner, SaysWhenTheAwaitedRankHasEnded) {
   EXPECT_THAT(error.what(), ::testing::Not(HasSubstr("cycle")));
 }
 
+TEST(FunctionalRunner, NamesOneOfManyThatWaitAlike) {
+  int line = 0, odd_line = 0;
+  const auto kernel = [&](tl::Context& tl, tl::Ptr, int rank, int) {
+    if (rank == 40)
+      tl.recv("E", {4}, f32), odd_line = line_of();
+    else
+      tl.recv("W", {4}, f32), line = line_of();
+  };
+  const auto error =
+      error_of<SimulationError>([&] { run_functional(kernel, 64, "ring_1d", ranks_plus_one(64)); });
+  EXPECT_EQ(
+      error.message(),
+      fmt::format(
+          "no rank can go on\n"
+          "  rank 0 (sip0.cube0.pe0) waits at functional_test.cpp:{}: recv W for a message of rank 63; "
+          "there wait 62 more: 1-39, 41-63\n"
+          "  rank 40 (sip0.cube5.pe0) waits at functional_test.cpp:{}: recv E for a message of rank 41\n"
+          "  in a cycle: ranks 41 → 40",
+          line, odd_line));
+}
+
+TEST(FunctionalRunner, CutsALongCycleAndTheListOfThoseThatHaveEnded) {
+  const auto circle = [](tl::Context& tl, tl::Ptr) { tl.recv("E", {4}, f32); };
+  const auto error =
+      error_of<SimulationError>([&] { run_functional(circle, 64, "ring_1d", ranks_plus_one(64)); });
+  EXPECT_THAT(error.message(),
+              ::testing::EndsWith("in a cycle: ranks 0 → 1 → 2 → 3 → 4 → 5 → 6 → 7 → 8 → 9 → 10 → 11 "
+                                  "→ 12 → 13 → 14 → 15 → … (64 ranks)"));
+  const auto odd_ends = [](tl::Context& tl, tl::Ptr, int rank, int) {
+    if (rank % 2 == 0) tl.recv("E", {4}, f32);
+  };
+  const auto ended =
+      error_of<SimulationError>([&] { run_functional(odd_ends, 64, "ring_1d", ranks_plus_one(64)); });
+  EXPECT_THAT(ended.message(), HasSubstr("there wait 31 more: 2, 4, 6, 8, 10, 12, 14, 16, … (31 in all)"));
+  EXPECT_THAT(ended.message(), HasSubstr("\n  ranks 1, 3, 5, 7, 9, 11, 13, 15, … (32 in all) have ended"));
+}
+
 FunctionalResult forwarding_ring(int slots, bool in_slot) {
   const int ranks = 4;
   FunctionalWorld world{.ranks = first_pes(ranks), .links = ring_1d(first_pes(ranks)), .tensors = {}};

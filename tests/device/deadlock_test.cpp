@@ -12,6 +12,7 @@ using namespace kernbench::dtypes;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using testing::pe_of;
 using testing::QueueWorld;
 using ::testing::SizeIs;
@@ -127,6 +128,77 @@ TEST(Deadlock, AForwardingRingWithOneSlotNamesTheLiveTiles) {
   EXPECT_EQ(b.rings[0].peer_tail_cache, 0u);
   EXPECT_EQ(b.rings[1].peer_head_cache, 1u);
   EXPECT_EQ(b.rings[1].my_tail, 1u);
+}
+
+/// The PEs of the first cubes of SIP 0.
+std::vector<PeCoord> pes_of_cubes(int cubes) {
+  std::vector<PeCoord> pes;
+  for (int i = 0; i < cubes * 8; ++i) pes.push_back({0, i / 8, i % 8});
+  return pes;
+}
+
+// 32 PEs in a ring of which all wait for W but one, in the middle, which is at another line.
+TEST(Deadlock, OfManyPesTheOneThatWaitsElsewhereIsShown) {
+  World w;
+  const auto pes = pes_of_cubes(4);
+  w.ring(pes);
+  const PeCoord odd{0, 2, 5};
+  int usual_line = 0, odd_line = 0;
+  const auto error = w.deadlock_of(pes, [&](tl::Context& tl) {
+    if (pe_of(tl) == odd)
+      odd_line = __LINE__, tl.recv("E", {128}, f16);
+    else
+      usual_line = __LINE__, tl.recv("W", {128}, f16);
+  });
+  EXPECT_THAT(error.blocked(), SizeIs(32));
+  const std::string text = error.what();
+  EXPECT_THAT(text, HasSubstr("32 programs cannot go on"));
+  EXPECT_THAT(
+      text,
+      HasSubstr("\n  sip0.cube0.pe0 in kernel 'kernel', and 30 more at the same lines (sip0.cube0.pe1 … "
+                "sip0.cube3.pe7)\n"));
+  EXPECT_THAT(text, HasSubstr(fmt::format("recv W at deadlock_test.cpp:{}: no message from sip0.cube3.pe7",
+                                          usual_line)));
+  EXPECT_THAT(text, HasSubstr("\n  sip0.cube2.pe5 in kernel 'kernel'\n"));
+  EXPECT_THAT(text, HasSubstr(fmt::format("recv E at deadlock_test.cpp:{}: no message from sip0.cube2.pe6",
+                                          odd_line)));
+  EXPECT_EQ(std::ranges::count(text, '\n'), 10);  // two PEs of four lines, the circle, the hint
+}
+
+// A peer that runs no program is another case than one that waits itself.
+TEST(Deadlock, OfManyPesThoseWhosePeerRunsNothingAreShownApart) {
+  World w;
+  auto pes = pes_of_cubes(2);
+  w.ring(pes);
+  pes.pop_back();
+  const std::string text = w.deadlock_of(pes, [](tl::Context& tl) { tl.recv("W", {128}, f16); }).what();
+  EXPECT_THAT(text, HasSubstr("no message from sip0.cube1.pe7; sip0.cube1.pe7 runs no program\n"));
+  EXPECT_THAT(text, HasSubstr("\n  sip0.cube0.pe1 in kernel 'kernel', and 13 more at the same lines"));
+}
+
+TEST(Deadlock, OfManyPesAFewAlikeAreNamed) {
+  World w;
+  const auto pes = pes_of_cubes(2);
+  w.ring(pes);
+  const std::string text = w.deadlock_of(pes, [](tl::Context& tl) {
+                              tl.recv(pe_of(tl).cube == 1 && pe_of(tl).pe < 3 ? "E" : "W", {128}, f16);
+                            }).what();
+  EXPECT_THAT(
+      text, HasSubstr("\n  sip0.cube1.pe0 in kernel 'kernel', and 2 more at the same lines (sip0.cube1.pe1, "
+                      "sip0.cube1.pe2)\n"));
+}
+
+TEST(Deadlock, OfManyPesThatAllWaitElsewhereEightAreShown) {
+  World w;
+  const auto pes = pes_of_cubes(2);
+  for (std::size_t i = 0; i < pes.size(); ++i)
+    w.link(pes[i], fmt::format("to{}", i), pes[(i + 1) % pes.size()], fmt::format("from{}", i));
+  const std::string text = w.deadlock_of(pes, [](tl::Context& tl) {
+                              tl.recv(fmt::format("to{}", pe_of(tl).cube * 8 + pe_of(tl).pe), {128}, f16);
+                            }).what();
+  EXPECT_THAT(text, HasSubstr("\n  sip0.cube0.pe7 in kernel"));
+  EXPECT_THAT(text, Not(HasSubstr("\n  sip0.cube1.pe0 in kernel")));
+  EXPECT_THAT(text, HasSubstr("\n… and 8 more, at other lines\n"));
 }
 
 TEST(Deadlock, TheSameRingWithTwoSlotsEnds) {

@@ -44,6 +44,23 @@ TEST(Failures, TheEndOfARankThatOthersWaitForIsItsFailure) {
   EXPECT_THAT(causes.at(2), HasSubstr("rank 2 has ended"));
 }
 
+// Rank 1 has joined the first and ends before the second, when rank 2 has joined neither.
+TEST(Failures, TheCollectiveThatLacksTheRankThatEndsIsListed) {
+  Torch torch(machine(3));
+  const auto causes = failures([&] {
+    on_all_ranks(torch, [&](int rank) {
+      Tensor x = small_tensor(torch), y = small_tensor(torch, "y");
+      all_reduce(x, ReduceOp::SUM, {}, true);
+      if (rank != 1) all_reduce(y, ReduceOp::MAX, {}, true).wait();
+    });
+  });
+  ASSERT_EQ(causes.size(), 1u);
+  EXPECT_THAT(causes.at(1), HasSubstr("collective 2 of ranks 0, 1, 2: a member has ended and will not join"));
+  EXPECT_THAT(causes.at(1), HasSubstr("rank 0 called all_reduce(MAX) of 'y'"));
+  EXPECT_THAT(causes.at(1), HasSubstr("rank 1 has ended"));
+  EXPECT_THAT(causes.at(1), HasSubstr("rank 2 has not called it yet"));
+}
+
 TEST(Failures, AMemberThatHadEndedBeforeIsFoundAtOnce) {
   Torch torch(machine(2));
   const auto causes = failures([&] {
