@@ -2,6 +2,13 @@
 
 namespace kernbench::device {
 
+namespace {
+
+/// Data that a memory sends to those who read it goes behind what its PE sends, by receiver.
+constexpr std::uint32_t kAnswers = 1U << 31;
+
+}  // namespace
+
 /// All requests of an instant were sent before it, for every way takes a picosecond: those that have not come yet are
 /// before `all_are_here_` in the queue. Those from other partitions come first, so that the last one on its way from
 /// here need not wait for any.
@@ -35,6 +42,7 @@ void Access::start(Memory& memory, topology::NodeId issuer, topology::NodeId end
   bytes = extent.bytes();
   channel = traffic;
   followed = !reads;
+  rank = reads ? kAnswers + end.index : lane ? lane->rank() : 0;
   ready.clear();
   progress_ = {};
   step_ = reads ? Step::serve : Step::commit;

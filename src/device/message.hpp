@@ -87,6 +87,9 @@ class Message : private Leaving, private Delivery {
   /// Whether anybody wants to know when it has left and of its packets: else none of `on_left`, `on_packet`, `on_run`
   /// and `on_run_cut` is called.
   bool followed = true;
+  /// Of messages of a class that come to a source at one instant, the smaller goes first; of equal ones, the one that was
+  /// sent first, which must not depend on the order in which different components come to act.
+  std::uint32_t rank = 0;
 
   std::int64_t packets() const { return packets_; }
   /// When the last byte of packet `p` of a run is at its destination.

@@ -80,6 +80,7 @@ SendSide::SendSide(PeIpcq& ipcq, QueuePort& port)
       port_(port),
       plan_(port.plan),
       rules_(port.wiring->rules()),
+      lane_(plan_.send_ring + 1),  // behind what the PE's engine writes
       freed_(static_cast<std::size_t>(rules_.slots)),
       in_slot_(static_cast<std::size_t>(rules_.slots)),
       look_(*this) {}
@@ -137,6 +138,7 @@ class ReceiveSide::Credit final : public Message {
     bytes = side.rules_.credit_bytes;
     channel = Channel::credit;
     followed = false;
+    rank = side.plan_.receive_ring;
     route = &device.fabric().route(side.ipcq_.node(),
                                    device.graph().pe(side.plan_.peer, topology::NodeKind::pe_ipcq));
   }

@@ -20,6 +20,9 @@ struct LinkState;
 /// Messages that go out in order: each is sent when the one before has left.
 class Lane {
  public:
+  /// `rank` is that of its messages, where the sender cares.
+  explicit Lane(std::uint32_t rank = 0) : rank_(rank) {}
+  std::uint32_t rank() const { return rank_; }
   void send(Fabric& fabric, Message& message);
 
  private:
@@ -28,6 +31,7 @@ class Lane {
 
   Message* first_ = nullptr;  // being sent
   Message* last_ = nullptr;
+  const std::uint32_t rank_;
 };
 
 /// The time the packets of a message take at some bandwidth. Packet p carries the bytes

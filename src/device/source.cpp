@@ -1,6 +1,7 @@
 #include "device/source.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "device/fabric.hpp"
 
@@ -28,8 +29,40 @@ void Source::open(Message& message) {
   if (first_link_.free_at > partition_.now()) cut_held(message);
   ring_of(message).messages.push_back(&message);
   sole_ = ++open_count_ == 1 ? &message : nullptr;
-  if (sole_ && plan()) return;
+  if (sole_) {
+    if ((turn_ > 0 || others_turn_) && emptied_at_ != partition_.now()) begin_anew();
+    if (plan()) return;
+  } else if (message.key_ != newest_.first_key) {
+    put_in_order(message);
+  }
   reschedule();
+}
+
+/// Of those who come at one instant, who has the smaller class and rank is the older one, and goes first: the order in which
+/// they came must not matter. It has the largest key, and is the last of its ring.
+void Source::put_in_order(Message& newcomer) {
+  std::uint64_t key = newcomer.key_;
+  const auto own = static_cast<std::size_t>(newcomer.channel);
+  for (std::size_t c = kChannels - 1; c > own; --c) {
+    auto& behind = rings_[c].messages;
+    for (std::size_t i = behind.size(); i > 0 && has_just_come(*behind[i - 1]); --i)
+      std::swap(key, behind[i - 1]->key_);
+  }
+  auto& ring = rings_[own].messages;
+  std::size_t at = ring.size() - 1;
+  for (; at > 0 && ring[at - 1]->rank > newcomer.rank && has_just_come(*ring[at - 1]); --at) {
+    std::swap(key, ring[at - 1]->key_);
+    ring[at] = ring[at - 1];
+  }
+  ring[at] = &newcomer;
+  newcomer.key_ = key;
+}
+
+/// A source that was idle does not care who was served last. It was not, for who comes at the instant at which the last
+/// packet leaves, whether that happens before or after.
+void Source::begin_anew() {
+  turn_ = 0;
+  others_turn_ = false;
 }
 
 void Source::take_turn(const PortUse& use) {
@@ -132,7 +165,7 @@ void Source::start(const Turn& turn) {
   if (message.next_packet_ < message.packets_) return;
   ring.messages.erase(turn.index);
   --ring.next;
-  --open_count_;
+  if (--open_count_ == 0) emptied_at_ = now;
   messages_have_gone(ring);
 }
 
@@ -236,13 +269,10 @@ void Source::take_back() {
   ring.next = latest.next;
 }
 
-/// A ring that was empty begins anew, and so does a source that was idle, whoever was served last.
+/// A ring that was empty begins anew.
 void Source::messages_have_gone(Ring& ring) {
   sole_ = find_sole();
   if (ring.messages.empty()) ring.next = 0;
-  if (open_count_ > 0) return;
-  turn_ = 0;
-  others_turn_ = false;
 }
 
 Message* Source::find_sole() const {

@@ -81,6 +81,8 @@ class alignas(64) Source {
   };
 
   Ring& ring_of(const Message& message) { return rings_[static_cast<std::size_t>(message.channel)]; }
+  void put_in_order(Message& newcomer);
+  void begin_anew();
   /// Whether it was opened at this instant.
   bool has_just_come(const Message& message) const;
   bool idle() const { return open_count_ == 0 && others_.empty(); }
@@ -153,6 +155,7 @@ class alignas(64) Source {
     Time link_was_free_at;
   };
   Latest latest_;
+  Time emptied_at_ = Time::from_ps(-1);  // when the last of all open messages was closed by its last packet
   std::vector<Latest> earlier_;  // of the same instant: a packet may take no time on a very fast link
   std::uint64_t mark_ = 0;
   /// The use that had the link last.

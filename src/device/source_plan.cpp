@@ -196,6 +196,7 @@ void Source::commit(std::int64_t started) {
   turn_ = (plan_.channel + 1) % kChannels;
   others_turn_ = true;
   messages_have_gone(ring);
+  if (open_count_ == 0) begin_anew();
 }
 
 }  // namespace kernbench::device
