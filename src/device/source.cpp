@@ -31,7 +31,7 @@ void Source::open(Message& message) {
   sole_ = ++open_count_ == 1 ? &message : nullptr;
   if (sole_) {
     if ((turn_ > 0 || others_turn_) && emptied_at_ != partition_.now()) begin_anew();
-    if (plan()) return;
+    if (plan() || start_at_once(message)) return;
   } else if (message.key_ != newest_.first_key) {
     put_in_order(message);
   }
@@ -63,6 +63,16 @@ void Source::put_in_order(Message& newcomer) {
 void Source::begin_anew() {
   turn_ = 0;
   others_turn_ = false;
+}
+
+/// The only message: its first packet goes, if it can.
+bool Source::start_at_once(Message& message) {
+  const Time now = partition_.now();
+  if (!others_.empty() || offer(message) > now || link_busy_until() > now) return false;
+  start({static_cast<std::size_t>(message.channel), 0, &message});
+  if (serve_.scheduled()) partition_.cancel(serve_);
+  if (!idle()) schedule();
+  return true;
 }
 
 void Source::take_turn(const PortUse& use) {

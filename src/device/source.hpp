@@ -93,6 +93,7 @@ class alignas(64) Source {
 
   static Time offer(const Message& message);
   Time first_offer() const;
+  bool start_at_once(Message& message);
   bool start_next(bool older_only);
   Turn find_turn(bool older_only) const;
   void start(const Turn& turn);

@@ -29,6 +29,8 @@ bool all_ready_in_turn(const ReadyTimes& ready, const PacketTimes& pace, std::in
 /// Plans what is to come, if it is regular.
 bool Source::plan() {
   if (!fabric_.options_.runs || !others_.empty() || pause_ > 0) return false;
+  if (sole_ && sole_->next_packet_ + 1 == sole_->packets_)
+    return false;  // one packet takes fewer steps than a train
   if (sole_ ? plan_alone(*sole_) : plan_turns()) return true;
   pause_ = kFirstPause * static_cast<int>(open_count_);
   return false;
