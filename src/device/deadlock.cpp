@@ -89,8 +89,8 @@ std::optional<IpcqDeadlock> Processors::find_deadlock() const {
 
 BlockedPe Pe::blocked() const {
   BlockedPe b{at_, program().kernel(), {}, {}, {}};
-  for (const OpQueue& queue : queues_)
-    for (const Op* op = queue.first; op; op = nullptr) add_wait(*op, b);
+  for (const OrderQueue& queue : queues_)
+    if (queue.first) add_wait(*queue.first, b);
   if (b.waits.empty()) {
     const auto oldest = waiting_for();
     const isa::CommandIndex at = oldest.value_or(issuing_);
@@ -113,20 +113,20 @@ BlockedPe Pe::blocked() const {
 }
 
 /// What the first command of a queue waits for, if that is another PE.
-void Pe::add_wait(const Op& op, BlockedPe& b) const {
-  if (op.in < kEngines) return;
-  BlockedPe::Wait wait{name_of(program(), op.index()), line_of(program(), op.index()), "", {}};
-  if (op.kind == isa::CommandKind::ipcq_send) {
-    const QueuePort& port = port_of(op);
-    if (!is_ready(op) || port.sends.has_credit()) return;
+void Pe::add_wait(const Order& order, BlockedPe& b) const {
+  if (order.in < kEngines) return;
+  BlockedPe::Wait wait{name_of(program(), order.index), line_of(program(), order.index), "", {}};
+  if (order.kind == isa::CommandKind::ipcq_send) {
+    const QueuePort& port = port_of(order.in);
+    if (!is_ready(order) || port.sends.has_credit()) return;
     wait.what = fmt::format("no credit from {}{}", to_string(port.plan.peer),
                             port.sends.polls() ? ", for which its CPU looks and issues nothing" : "");
     wait.peers = {port.plan.peer};
-  } else if (const auto& receive = static_cast<const ReceiveOp&>(op); receive.port()) {
-    if (receive.port()->receives.has(receive.number())) return;
-    wait.what = fmt::format("no message from {}", to_string(receive.port()->plan.peer));
-    wait.peers = {receive.port()->plan.peer};
-  } else if (&receive == unclaimed_.front()) {
+  } else if (order.port) {
+    if (order.port->receives.has(order.number)) return;
+    wait.what = fmt::format("no message from {}", to_string(order.port->plan.peer));
+    wait.peers = {order.port->plan.peer};
+  } else if (&order == unclaimed_.front()) {
     wait.what = "no message from any direction";
     for (const auto& port : *ports_)
       if (port->plan.receives) wait.peers.push_back(port->plan.peer);

@@ -126,7 +126,7 @@ sim::Task<> Pe::issue(const ProgramTask& task) {
     }
     if (aborted_) co_return;
     because.met = partition_.now();
-    enqueue(make_op(i, queue), because);
+    enqueue(i, queue, because);
     if (!spec_.in_order && c.kind != isa::CommandKind::load_scalar) continue;
     while (held({Hold::until_retired, i})) co_await progress_.wait();
     because = Cause::at(last_retired_.ref, partition_.now(), Reason::issue);
@@ -181,9 +181,9 @@ Pe::Queue Pe::queue_for(const isa::Command& command) const {
   }
 }
 
-Pe::Op& Pe::make_op(isa::CommandIndex index, Queue queue) {
+Pe::Op& Pe::make_op(const Order& order) {
   const auto take = [&]() -> Op& {
-    switch (queue) {
+    switch (order.in) {
       case dma_read:
       case dma_write:
         return dma_ops_.take(*this);
@@ -193,36 +193,44 @@ Pe::Op& Pe::make_op(isa::CommandIndex index, Queue queue) {
       case math:
         return compute_ops_.take(*this);
       default:
-        if (program().command(index).kind == isa::CommandKind::ipcq_send) return send_ops_.take(*this);
-        return receive_ops_.take(*this);
+        if (order.kind == isa::CommandKind::ipcq_send) return send_ops_.take(*this);
+        ReceiveOp& receive = receive_ops_.take(*this);
+        receive.take(*order.port, order.number);
+        return receive;
     }
   };
   Op& op = take();
-  op.become(index, queue);
+  op.become(order);
   return op;
 }
 
-void Pe::enqueue(Op& op, const Cause& issue) {
-  op.issue(issue);
-  op.last_operand = last_producer(op.command());
+void Pe::enqueue(isa::CommandIndex index, Queue queue, const Cause& issue) {
+  Order& order = orders_.take();
+  order.index = index;
+  order.command = &program().command(index);
+  order.kind = order.command->kind;
+  order.last_operand = last_producer(*order.command);
+  order.touches_memory = note_memory_use(index);
+  order.issue(issue);
+  order.move_to(queue);
   ++issued_count_;
-  note_memory_use(op);
-  queues_[op.in].push_back(op);
-  if (op.kind == isa::CommandKind::ipcq_recv) {
-    unclaimed_.push_back(static_cast<ReceiveOp*>(&op));
+  queues_[queue].push_back(order);
+  if (order.kind == isa::CommandKind::ipcq_recv) {
+    order.port = nullptr;
+    unclaimed_.push_back(&order);
     claim_messages();
   }
-  start_ready(op.in);
+  start_ready(order.in);
 }
 
-void Pe::note_memory_use(Op& op) {
+/// Whether the command touches any.
+bool Pe::note_memory_use(isa::CommandIndex index) {
+  const isa::Command& command = program().command(index);
+  if (command.kind == isa::CommandKind::math || command.kind == isa::CommandKind::ipcq_send) return false;
   std::array<isa::Access, 3> bytes;
-  op.touches_memory = false;
-  if (op.kind == isa::CommandKind::math || op.kind == isa::CommandKind::ipcq_send) return;
-  const int count = isa::accesses(program(), op.command(), bytes);
-  op.touches_memory = count > 0;
-  if (op.touches_memory) op.bytes_free.reset();
-  for (int i = 0; i < count; ++i) memory_in_use_.push_back({&op, bytes[static_cast<std::size_t>(i)]});
+  const int count = isa::accesses(program(), command, bytes);
+  for (int i = 0; i < count; ++i) memory_in_use_.push_back({index, bytes[static_cast<std::size_t>(i)], {}});
+  return count > 0;
 }
 
 namespace {
@@ -245,10 +253,10 @@ isa::CommandIndex Pe::last_producer(const isa::Command& command) const {
 
 /// A command that makes one of its tiles and has not retired; kNone if there is none. Mostly it is the last one that
 /// is missing: to look there first spares a look at the program.
-isa::CommandIndex Pe::missing(const Op& op) const {
-  if (op.last_operand == isa::kNone) return isa::kNone;
-  if (!retired_[op.last_operand].done) return op.last_operand;
-  for (const isa::ValueId id : program().reads(op.command())) {
+isa::CommandIndex Pe::missing(const Order& order) const {
+  if (order.last_operand == isa::kNone) return isa::kNone;
+  if (!retired_[order.last_operand].done) return order.last_operand;
+  for (const isa::ValueId id : program().reads(*order.command)) {
     const isa::CommandIndex producer = program().value(id).producer;
     if (producer != isa::kNone && !retired_[producer].done) return producer;
   }
@@ -256,36 +264,38 @@ isa::CommandIndex Pe::missing(const Op& op) const {
 }
 
 /// Its tiles are ready, and no earlier command still works on its bytes. Once so, it stays so.
-bool Pe::is_ready(const Op& op) const { return missing(op) == isa::kNone && memory_is_free(op); }
+bool Pe::is_ready(const Order& order) const { return missing(order) == isa::kNone && memory_is_free(order); }
 
 /// Whether the first one is. If not, notes what it waits for.
-bool Pe::is_ready(OpQueue& waiting) const {
+bool Pe::is_ready(OrderQueue& waiting) const {
   const isa::CommandIndex producer = missing(*waiting.first);
-  waiting.waits_for = producer == isa::kNone ? OpQueue::kAnything : producer;
+  waiting.waits_for = producer == isa::kNone ? OrderQueue::kAnything : producer;
   return producer == isa::kNone && memory_is_free(*waiting.first);
 }
 
-bool Pe::memory_is_free(const Op& op) const {
-  if (!op.touches_memory) return true;
+bool Pe::memory_is_free(const Order& order) const {
+  if (!order.touches_memory) return true;
   for (const MemoryUse& mine : memory_in_use_) {
-    if (mine.op != &op) continue;
+    if (mine.command != order.index) continue;
     for (const MemoryUse& other : memory_in_use_)
-      if (other.op->index() < op.index() && conflict(mine.bytes, other.bytes)) return false;
+      if (other.command < order.index && conflict(mine.bytes, other.bytes)) return false;
   }
   return true;
 }
 
-Cause Pe::why_now(const Op& op, Queue queue) const {
-  Cause cause = op.issued();
-  for (const isa::ValueId id : program().reads(op.command())) {
+Cause Pe::why_now(const Order& order) const {
+  Cause cause = order.issued();
+  for (const isa::ValueId id : program().reads(*order.command)) {
     const isa::CommandIndex producer = program().value(id).producer;
     if (producer == isa::kNone) continue;
     const OpRef ref{static_cast<std::uint16_t>(partition_.id()), retired_[producer].serial};
     cause.consider(Cause::at(ref, retired_[producer].at, Reason::operand));
   }
-  if (op.touches_memory && op.bytes_free) cause.consider(*op.bytes_free);
-  cause.consider(engine_free_[queue]);
-  if (queue >= kEngines) cause.consider(why_now_in_port(op));
+  if (order.touches_memory)
+    for (const MemoryUse& use : memory_in_use_)
+      if (use.command == order.index && use.freed) cause.consider(*use.freed);
+  cause.consider(engine_free_[order.in]);
+  if (order.in >= kEngines) cause.consider(why_now_in_port(order));
   return cause;
 }
 
@@ -305,34 +315,39 @@ bool Pe::engine_has_room(Queue queue) const {
 }
 
 /// Whether the first one can. If not, notes what it waits for.
-bool Pe::can_start(OpQueue& waiting, Queue queue) {
+bool Pe::can_start(OrderQueue& waiting, Queue queue) {
   if (queue >= kEngines) return port_can_start(waiting);
-  waiting.waits_for = OpQueue::kAnything;
+  waiting.waits_for = OrderQueue::kAnything;
   return engine_has_room(queue) && is_ready(waiting);
 }
 
 void Pe::start_ready(Queue queue) {
-  OpQueue& waiting = queues_[queue];
+  OrderQueue& waiting = queues_[queue];
   while (waiting.first && !aborted_ && can_start(waiting, queue)) {
-    Op& op = *waiting.first;
-    waiting.pop_front();
-    prefetch(waiting.first, 64);  // it is looked at as soon as this one is on its way
-    op.cause = why_now(op, queue);
-    op.ref = next_serial();
-    op.taken = partition_.now();
-    queue_freed_ = op.cause;
-    op.start();
+    Order& order = waiting.pop_front();
+    prefetch(waiting.first);  // it is looked at as soon as this one is on its way
+    start(order);
     progressed();
   }
 }
 
+void Pe::start(Order& order) {
+  Op& op = make_op(order);
+  op.cause = why_now(order);
+  op.ref = next_serial();
+  op.taken = partition_.now();
+  queue_freed_ = op.cause;
+  orders_.give_back(order);
+  op.start();
+}
+
 /// A command has retired, or something else has ended.
 void Pe::start_all(isa::CommandIndex retired) {
-  const OpQueue* const all = queues_.data();
+  const OrderQueue* const all = queues_.data();
   const std::size_t count = queues_.size();
   for (Queue queue = 0; queue < count; ++queue) {
     const isa::CommandIndex waits_for = all[queue].waits_for;
-    if (waits_for == retired || waits_for == OpQueue::kAnything) start_ready(queue);
+    if (waits_for == retired || waits_for == OrderQueue::kAnything) start_ready(queue);
   }
 }
 
@@ -365,13 +380,16 @@ void Pe::retire(Op& op) {
 }
 
 void Pe::free_memory(const Op& op) {
+  const auto free = [&](isa::CommandIndex command) {
+    for (MemoryUse& use : memory_in_use_)
+      if (use.command == command) use.freed = last_retired_;
+  };
   for (const MemoryUse& gone : memory_in_use_) {
-    if (gone.op != &op) continue;
+    if (gone.command != op.index()) continue;
     for (const MemoryUse& later : memory_in_use_)
-      if (later.op->index() > op.index() && conflict(gone.bytes, later.bytes))
-        later.op->bytes_free = last_retired_;
+      if (later.command > op.index() && conflict(gone.bytes, later.bytes)) free(later.command);
   }
-  std::erase_if(memory_in_use_, [&](const MemoryUse& use) { return use.op == &op; });
+  std::erase_if(memory_in_use_, [&](const MemoryUse& use) { return use.command == op.index(); });
 }
 
 void Pe::release_scratch(const isa::Command& command) {

@@ -66,6 +66,7 @@ class Pe : private RoomListener, private QueueUser {
   // receives; then one of receives from any direction.
   using Queue = std::size_t;
   enum Engine : Queue { dma_read, dma_write, gemm, math, scheduler, kEngines };
+  struct Order;
   class Op;
   class DmaOp;
   class ComputeOp;
@@ -73,18 +74,18 @@ class Pe : private RoomListener, private QueueUser {
   class SendOp;
   class ReceiveOp;
 
-  /// Commands in program order.
-  struct OpQueue {
+  /// Commands that have been issued and not started, in program order.
+  struct OrderQueue {
     // What the first one may wait for, but a command that has to retire:
     static constexpr isa::CommandIndex kAnything = isa::kNone;    // look again whenever one has retired
     static constexpr isa::CommandIndex kOthers = isa::kNone - 1;  // other PEs: their message will start it
-    Op* first = nullptr;
-    Op* last = nullptr;
+    Order* first = nullptr;
+    Order* last = nullptr;
     std::uint32_t size = 0;
     isa::CommandIndex waits_for = kOthers;
-    void push_back(Op& op);
-    void insert(Op& op);  // where it belongs
-    void pop_front();
+    void push_back(Order& order);
+    void insert(Order& order);  // where it belongs
+    Order& pop_front();
   };
 
   struct Retired {
@@ -93,8 +94,9 @@ class Pe : private RoomListener, private QueueUser {
     bool done = false;
   };
   struct MemoryUse {  // of a command that has been issued and has not retired
-    Op* op;
+    isa::CommandIndex command;
     isa::Access bytes;
+    std::optional<Cause> freed;  // when the last earlier command that conflicts with the command retired
   };
 
   // The CPU.
@@ -119,21 +121,22 @@ class Pe : private RoomListener, private QueueUser {
   void progressed();
   bool all_retired() const { return retired_count_ == issued_count_; }
   Queue queue_for(const isa::Command& command) const;
-  Op& make_op(isa::CommandIndex index, Queue queue);
-  void enqueue(Op& op, const Cause& issue);
+  void enqueue(isa::CommandIndex index, Queue queue, const Cause& issue);
 
   // The queues.
   void start_ready(Queue queue);
   void start_all(isa::CommandIndex retired = isa::kNone);
   isa::CommandIndex last_producer(const isa::Command& command) const;
-  isa::CommandIndex missing(const Op& op) const;
-  bool is_ready(const Op& op) const;
-  bool is_ready(OpQueue& waiting) const;
-  bool memory_is_free(const Op& op) const;
-  Cause why_now(const Op& op, Queue queue) const;
+  isa::CommandIndex missing(const Order& order) const;
+  bool is_ready(const Order& order) const;
+  bool is_ready(OrderQueue& waiting) const;
+  bool memory_is_free(const Order& order) const;
+  Cause why_now(const Order& order) const;
   bool engine_has_room(Queue queue) const;
-  bool can_start(OpQueue& waiting, Queue queue);
-  void note_memory_use(Op& op);
+  bool can_start(OrderQueue& waiting, Queue queue);
+  void start(Order& order);
+  Op& make_op(const Order& order);
+  bool note_memory_use(isa::CommandIndex index);
   void free_memory(const Op& op);
   void on_room(ComputeEngine& engine, const Work& left) override;
   void retire(Op& op);
@@ -144,18 +147,18 @@ class Pe : private RoomListener, private QueueUser {
   static Queue sends_of(const QueuePort& port) { return kEngines + 2 * static_cast<std::size_t>(port.index); }
   static Queue receives_of(const QueuePort& port) { return sends_of(port) + 1; }
   /// Of a send, or of a receive from a direction.
-  QueuePort& port_of(const Op& op) const;
+  QueuePort& port_of(Queue queue) const;
   void open_ports();
   Queue queue_of_port(const isa::Command& command) const;
-  bool port_can_start(OpQueue& waiting);
-  Cause why_now_in_port(const Op& op) const;
+  bool port_can_start(OrderQueue& waiting);
+  Cause why_now_in_port(const Order& order) const;
   bool in_use(const QueuePort& port) const { return ports_ && wiring_ == port.wiring.get(); }
   void on_message(QueuePort& port) override;
   void on_credit(QueuePort& port) override;
   void claim_messages();
   QueuePort* oldest_unclaimed();
   void release_slot(isa::ValueId tile);
-  void add_wait(const Op& op, BlockedPe& blocked) const;
+  void add_wait(const Order& order, BlockedPe& blocked) const;
 
   OpRecord record_of(const Op& op, OpKind kind) const;
   OpRef next_serial() { return writer_.next(partition_.id()); }
@@ -187,6 +190,15 @@ class Pe : private RoomListener, private QueueUser {
     T& take(Pe& pe);
     void give_back(T& op);
   };
+  /// Those that wait come from here and go back when they start: many more, and small.
+  struct OrderPool {
+    static constexpr std::size_t kAtOnce = 16;
+    std::vector<std::unique_ptr<Order[]>> all;
+    Order* idle = nullptr;
+    Order& take();
+    void give_back(Order& order);
+  };
+  OrderPool orders_;
   Pool<DmaOp> dma_ops_;
   Pool<ComputeOp> compute_ops_;
   Pool<CompositeOp> composite_ops_;
@@ -197,7 +209,7 @@ class Pe : private RoomListener, private QueueUser {
   ProgramTask* task_ = nullptr;
   const isa::Program* program_ = nullptr;  // the task's,
   std::uint32_t origin_ = 0;               // and its origin
-  std::vector<OpQueue> queues_;
+  std::vector<OrderQueue> queues_;
   std::vector<Retired> retired_;             // per command
   std::vector<std::uint32_t> readers_left_;  // per value
   std::vector<MemoryUse> memory_in_use_;
@@ -216,7 +228,7 @@ class Pe : private RoomListener, private QueueUser {
   };
   PeIpcq::Ports* ports_ = nullptr;
   const InstalledWiring* wiring_ = nullptr;  // theirs
-  std::vector<ReceiveOp*> unclaimed_;        // in program order; the first is from any direction
+  std::vector<Order*> unclaimed_;            // receives in program order; the first is from any direction
   std::vector<LiveSlot> live_slots_;
   int polling_ = 0;  // sends that look for a credit: the CPU is busy with that
   OpRef polled_;     // the last one that found one

@@ -1,4 +1,4 @@
-// Commands under way in a PE.
+// Commands in a PE: those that wait, and those under way.
 #pragma once
 
 #include <utility>
@@ -8,55 +8,74 @@
 
 namespace kernbench::device {
 
-/// As many of these wait as queues are deep: what is needed meanwhile is one cache line.
-class alignas(64) Pe::Op {
-  /// When the CPU had issued it: a cause without its gaps.
-  struct Issue {
-    Time instant, met;
-    std::uint32_t serial = 0;
-    std::uint16_t partition = 0;
-    Reason reason = Reason::issue;
-  };
+/// A command that has been issued and waits in a queue. As many of these wait as queues are deep: one cache line.
+struct alignas(64) Pe::Order {
+  void issue(const Cause& by) {
+    instant = by.instant;
+    met = by.met;
+    serial = by.ref.serial;
+    partition = by.ref.partition;
+    reason = by.reason;
+  }
+  Cause issued() const { return {{partition, serial}, instant, met, reason}; }
+  void move_to(Queue queue) { in = static_cast<std::uint16_t>(queue); }
 
+  // Of a receive: the message it will take.
+  void claim(QueuePort& from) {
+    port = &from;
+    number = from.receives.claim();
+  }
+  bool from_any() const { return command->detail == isa::kNone; }
+
+  Order* next = nullptr;  // in its queue, or idle
+  const isa::Command* command = nullptr;
+  QueuePort* port = nullptr;  // null: not claimed
+  // When the CPU had issued it: a cause without its gaps.
+  Time instant, met;
+  std::uint32_t serial = 0;
+  std::uint16_t partition = 0;
+  Reason reason = Reason::issue;
+  bool touches_memory = false;
+  isa::CommandIndex index = 0;
+  isa::CommandIndex last_operand = isa::kNone;  // the last command that makes one of its tiles
+  std::uint32_t number = 0;
+  std::uint16_t in = 0;  // its queue
+  isa::CommandKind kind = isa::CommandKind::fence;
+};
+
+/// A command that has started.
+class Pe::Op {
  public:
   explicit Op(Pe& pe) : pe_(pe) {}
   virtual ~Op() = default;
 
   /// Makes it the given command, forgetting what it was before.
-  void become(isa::CommandIndex index, Queue queue) {
-    index_ = index;
-    move_to(queue);
-    command_ = &pe_.program().command(index);
-    kind = command_->kind;
+  void become(const Order& order) {
+    index_ = order.index;
+    command_ = order.command;
+    kind = order.kind;
+    touches_memory = order.touches_memory;
+    in = order.in;
   }
-  void issue(const Cause& by) { issue_ = {by.instant, by.met, by.ref.serial, by.ref.partition, by.reason}; }
-  Cause issued() const {
-    return {{issue_.partition, issue_.serial}, issue_.instant, issue_.met, issue_.reason};
-  }
-
-  void move_to(Queue queue) { in = static_cast<std::uint16_t>(queue); }
 
   isa::CommandIndex index() const { return index_; }
   const isa::Command& command() const { return *command_; }
 
-  Op* next = nullptr;                           // in its queue, or idle
-  isa::CommandIndex last_operand = isa::kNone;  // the last command that makes one of its tiles
-  std::uint16_t in = 0;                         // its queue
+  Op* next = nullptr;    // idle
+  std::uint16_t in = 0;  // the queue it was in
   isa::CommandKind kind = isa::CommandKind::fence;
   bool touches_memory = false;
-
- private:
-  const isa::Command* command_ = nullptr;
-  Issue issue_;
 
  protected:
   isa::CommandIndex index_ = 0;
 
+ private:
+  const isa::Command* command_ = nullptr;
+
  public:
   Cause cause;  // of its start
   OpRef ref;
-  Time taken;                       // by its engine
-  std::optional<Cause> bytes_free;  // when the last earlier access to its bytes retired
+  Time taken;  // by its engine
 
   /// The engine takes it: operands are ready.
   virtual void start() = 0;
@@ -120,14 +139,10 @@ class Pe::ReceiveOp final : public Op, public DmaTransfer {
   void start() override;
   void recycle() override;
 
-  void claim(QueuePort& port) {
+  void take(QueuePort& port, std::uint32_t number) {
     port_ = &port;
-    number_ = port.receives.claim();
+    number_ = number;
   }
-  void unclaim() { port_ = nullptr; }
-  QueuePort* port() const { return port_; }  // null: not yet claimed
-  std::uint32_t number() const { return number_; }
-  bool from_any() const { return command().detail == isa::kNone; }
 
  private:
   void check_size();
@@ -145,27 +160,29 @@ class Pe::ReceiveOp final : public Op, public DmaTransfer {
   sim::MemberEvent<&ReceiveOp::move> move_;
 };
 
-inline void Pe::OpQueue::push_back(Op& op) {
-  op.next = nullptr;
+inline void Pe::OrderQueue::push_back(Order& order) {
+  order.next = nullptr;
   if (!last) waits_for = kAnything;
-  (last ? last->next : first) = &op;
-  last = &op;
+  (last ? last->next : first) = &order;
+  last = &order;
   ++size;
 }
 
-inline void Pe::OpQueue::pop_front() {
-  first = first->next;
+inline Pe::Order& Pe::OrderQueue::pop_front() {
+  Order& order = *first;
+  first = order.next;
   if (!first) last = nullptr;
   --size;
   waits_for = first ? kAnything : kOthers;
+  return order;
 }
 
-inline void Pe::OpQueue::insert(Op& op) {
-  if (!last || last->index() < op.index()) return push_back(op);
-  Op** at = &first;
-  while ((*at)->index() < op.index()) at = &(*at)->next;
-  op.next = *at;
-  *at = &op;
+inline void Pe::OrderQueue::insert(Order& order) {
+  if (!last || last->index < order.index) return push_back(order);
+  Order** at = &first;
+  while ((*at)->index < order.index) at = &(*at)->next;
+  order.next = *at;
+  *at = &order;
   ++size;
   waits_for = kAnything;
 }
@@ -180,5 +197,16 @@ template <class T>
 void Pe::Pool<T>::give_back(T& op) {
   op.next = std::exchange(idle, &op);
 }
+
+inline Pe::Order& Pe::OrderPool::take() {
+  static_assert(sizeof(Order) == 64);
+  if (!idle) {
+    all.push_back(std::make_unique<Order[]>(kAtOnce));
+    for (std::size_t i = kAtOnce; i-- > 0;) give_back(all.back()[i]);
+  }
+  return *std::exchange(idle, idle->next);
+}
+
+inline void Pe::OrderPool::give_back(Order& order) { order.next = std::exchange(idle, &order); }
 
 }  // namespace kernbench::device

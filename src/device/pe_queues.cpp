@@ -26,7 +26,7 @@ void Pe::open_ports() {
   queues_.resize(kEngines + 2 * directions + 1);
 }
 
-QueuePort& Pe::port_of(const Op& op) const { return *(*ports_)[(op.in - kEngines) / 2]; }
+QueuePort& Pe::port_of(Queue queue) const { return *(*ports_)[(queue - kEngines) / 2]; }
 
 Pe::Queue Pe::queue_of_port(const isa::Command& command) const {
   if (command.detail == isa::kNone) return queues_.size() - 1;  // receives from any direction
@@ -35,26 +35,24 @@ Pe::Queue Pe::queue_of_port(const isa::Command& command) const {
 }
 
 /// A send looks for a credit when its tile is ready.
-bool Pe::port_can_start(OpQueue& waiting) {
-  const Op& op = *waiting.first;
-  if (op.kind == isa::CommandKind::ipcq_recv) {
-    const auto& receive = static_cast<const ReceiveOp&>(op);
-    waiting.waits_for = OpQueue::kOthers;
-    return receive.port() && receive.port()->receives.has(receive.number()) && is_ready(waiting);
+bool Pe::port_can_start(OrderQueue& waiting) {
+  const Order& order = *waiting.first;
+  if (order.kind == isa::CommandKind::ipcq_recv) {
+    waiting.waits_for = OrderQueue::kOthers;
+    return order.port && order.port->receives.has(order.number) && is_ready(waiting);
   }
   if (!is_ready(waiting)) return false;
-  SendSide& sends = port_of(op).sends;
+  SendSide& sends = port_of(order.in).sends;
   const bool polled = sends.polls();
   const bool may_go = sends.may_go();
   if (polled != sends.polls()) ++polling_;
-  if (!may_go && !sends.polls()) waiting.waits_for = OpQueue::kOthers;
+  if (!may_go && !sends.polls()) waiting.waits_for = OrderQueue::kOthers;
   return may_go;
 }
 
-Cause Pe::why_now_in_port(const Op& op) const {
-  if (op.kind == isa::CommandKind::ipcq_send) return port_of(op).sends.credit();
-  const auto& receive = static_cast<const ReceiveOp&>(op);
-  return receive.port()->receives.slot(receive.number()).cause;
+Cause Pe::why_now_in_port(const Order& order) const {
+  if (order.kind == isa::CommandKind::ipcq_send) return port_of(order.in).sends.credit();
+  return order.port->receives.slot(order.number).cause;
 }
 
 void Pe::on_credit(QueuePort& port) {
@@ -72,14 +70,14 @@ void Pe::on_message(QueuePort& port) {
 void Pe::claim_messages() {
   std::size_t claimed = 0;
   for (; claimed < unclaimed_.size(); ++claimed) {
-    ReceiveOp& op = *unclaimed_[claimed];
-    QueuePort* port = op.from_any() ? oldest_unclaimed() : &port_of(op);
+    Order& receive = *unclaimed_[claimed];
+    QueuePort* port = receive.from_any() ? oldest_unclaimed() : &port_of(receive.in);
     if (!port) break;
-    op.claim(*port);
-    if (!op.from_any()) continue;
-    queues_[op.in].pop_front();
-    op.move_to(receives_of(*port));
-    queues_[op.in].insert(op);
+    receive.claim(*port);
+    if (!receive.from_any()) continue;
+    queues_[receive.in].pop_front();
+    receive.move_to(receives_of(*port));
+    queues_[receive.in].insert(receive);
   }
   if (claimed == 0) return;
   const bool held_back = claimed > 1 || unclaimed_.size() > 1;
@@ -113,7 +111,7 @@ void Pe::release_slot(isa::ValueId tile) {
 }
 
 void Pe::SendOp::start() {
-  QueuePort& port = pe_.port_of(*this);
+  QueuePort& port = pe_.port_of(in);
   const Bytes bytes = pe_.program().bytes(command().read[0]);
   if (bytes > port.wiring->rules().slot_size)
     throw SimulationError(
@@ -212,9 +210,6 @@ void Pe::ReceiveOp::finish() {
 }
 
 void Pe::SendOp::recycle() { pe_.send_ops_.give_back(*this); }
-void Pe::ReceiveOp::recycle() {
-  port_ = nullptr;
-  pe_.receive_ops_.give_back(*this);
-}
+void Pe::ReceiveOp::recycle() { pe_.receive_ops_.give_back(*this); }
 
 }  // namespace kernbench::device
