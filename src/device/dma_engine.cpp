@@ -1,5 +1,6 @@
 #include "device/dma_engine.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "kernbench/error.hpp"
@@ -111,6 +112,27 @@ void DmaChannel::retire() {
     --done_early_;
     transfer.on_retired();
   } while (done_early_ > 0 && oldest_->pieces_open_ == 0);
+}
+
+bool DmaEngine::accept_send(Time at, std::uint32_t rank, sim::Event& go) {
+  const Time now = partition_.now();
+  if (send_overhead_ == Time()) {  // nobody waits
+    if (at > now) partition_.schedule_at(go, at);
+    return at == now;
+  }
+  if (std::exchange(asked_when_, now) != now) {
+    asked_.clear();
+    free_before_ = sends_free_at_;
+  }
+  const auto smaller = [](std::uint32_t r, const AskedSend& send) { return r < send.rank; };
+  asked_.insert(std::upper_bound(asked_.begin(), asked_.end(), rank, smaller), {rank, at, &go});
+  sends_free_at_ = free_before_;
+  for (const AskedSend& send : asked_) {
+    if (send.go->scheduled()) partition_.cancel(*send.go);
+    sends_free_at_ = std::max(sends_free_at_, send.at) + send_overhead_;
+    partition_.schedule_at(*send.go, sends_free_at_);
+  }
+  return false;
 }
 
 }  // namespace kernbench::device

@@ -93,7 +93,8 @@ class alignas(64) DmaChannel {
 class DmaEngine {
  public:
   DmaEngine(Fabric& fabric, topology::NodeId node, const topology::Machine& machine)
-      : node_(node),
+      : partition_(fabric.partition_of(node)),
+        node_(node),
         send_overhead_(DmaSpec::physical(machine).overhead),
         read_(fabric, node, DmaSpec::of(machine)),
         write_(fabric, node, DmaSpec::of(machine)),
@@ -108,12 +109,24 @@ class DmaEngine {
     const bool queue = transfer.channel == Channel::queue;
     (queue ? (read ? queue_read_ : queue_write_) : (read ? read_ : write_)).issue(transfer);
   }
-  /// Accepts a send at `at`, one after the other; returns when its data may leave.
-  Time accept_send(Time at) { return sends_free_at_ = std::max(sends_free_at_, at) + send_overhead_; }
+  /// A send that is there at `at` passes the engine, one after the other; of those who ask at one instant, the one with the
+  /// smaller rank is the first. `go` is fired when its data may leave; true if that is now.
+  bool accept_send(Time at, std::uint32_t rank, sim::Event& go);
 
  private:
+  struct AskedSend {
+    std::uint32_t rank;
+    Time at;
+    sim::Event* go;
+  };
+
+  sim::Partition& partition_;
   topology::NodeId node_;
   const Time send_overhead_;
+  // Sends that asked at the latest instant at which any did, by rank, and when the one before them had passed.
+  std::vector<AskedSend> asked_;
+  Time asked_when_ = Time::from_ps(-1);
+  Time free_before_;
   Time sends_free_at_;
   DmaChannel read_, write_;
   DmaChannel queue_read_, queue_write_;  // out of slots in HBM and SRAM; to where a receive wants its tile

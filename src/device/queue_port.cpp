@@ -27,10 +27,8 @@ class SendSide::Parcel final : public Access {
     in_ring_ = side_.rules_.slot_size * (number % side_.slots());
     op_ = &op;
     PeIpcq& ipcq = side_.ipcq_;
-    const Time now = ipcq.partition().now();
-    const Time go = ipcq.dma().accept_send(now + ipcq.overhead());
-    if (go == now) return this->go();
-    ipcq.partition().schedule_at(go_, go);
+    const Time asks = ipcq.partition().now() + ipcq.overhead();
+    if (ipcq.dma().accept_send(asks, side_.lane_.rank(), go_)) go();
   }
 
  private:

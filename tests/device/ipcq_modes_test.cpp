@@ -110,6 +110,33 @@ TEST(IpcqPoll, ALookAtTheInstantOfACommandHoldsUpTheNextOne) {
   }
 }
 
+// ── sends of one instant ──
+
+// PE 0's load, from 4 ns on, is there at 13 ns (987 ps of overhead, 2 ps, 8 ns, 8 ps, 3 ps), the instant at which the CPU issues
+// the eighth command behind the first send. Both sends have their tiles then, and pass the engine in the order of their
+// rings: the first one's 2 B leave the TCM after 987 ps and 4 ps, the other's 256 B after 2 · 987 ps and 500 ps.
+TEST(IpcqSends, OfOneInstantPassTheEngineInTheOrderOfTheirRings) {
+  for (const bool runs : {true, false}) {
+    QueueWorld w({"pe.pe_dma.overhead_ns=0.987"}, {.runs = runs});
+    w.link(kPe0, "E", kPe1, "W");
+    w.link(kPe0, "W", kOther, "E");
+    w.run({kPe0, kPe1, kOther}, [](tl::Context& tl) {
+      if (pe_of(tl) == kPe1) tl.recv("W", {1}, f16);
+      if (pe_of(tl) == kOther) tl.recv("E", {128}, f16);
+      if (pe_of(tl) != kPe0) return;
+      const auto ready = tl.full({128}, 1.0, f16);
+      tl.send("E", tl.load(tl::Ptr(kSlice), {1}, f16));
+      for (int i = 0; i < 7; ++i) tl.full({1}, 2.0, f16);
+      tl.send("W", ready);
+    });
+    const auto sends = w.of(kPe0, OpKind::ipcq_send);  // by their ends: the one to the other SIP is later
+    EXPECT_EQ(sends[0].start, sends[1].start) << runs;
+    EXPECT_EQ(sends[0].start - w.start_of(kPe0), 13_ns) << runs;
+    EXPECT_EQ(sends[0].phase[0], 987u + 4u) << runs;
+    EXPECT_EQ(sends[1].phase[0], 2u * 987u + 500u) << runs;
+  }
+}
+
 // ── any direction ──
 
 struct Star : QueueWorld {

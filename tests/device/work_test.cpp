@@ -184,13 +184,81 @@ TEST(Work, IsTheSameOnAnyNumberOfThreads) {
 using Times = std::vector<std::tuple<std::uint32_t, std::uint32_t, int, std::int64_t, std::int64_t>>;
 constexpr std::uint64_t kNext = kSlice + 0x1000'0000;  // where a PE finds the slice of the next one
 
-/// How many values the `round`-th message over the ring's `edge`-th wire has.
-int message_size(std::uint32_t seed, std::size_t edge, int round, int most) {
-  return 1 + static_cast<int>((seed * 7919 + edge * 104'729 + static_cast<std::size_t>(round) * 1299) %
-                              static_cast<std::size_t>(most));
+struct Ring {
+  std::uint32_t seed;
+  std::vector<PeCoord> pes;
+  int rounds = 0;
+  int most = 0;  // values of a message
+  int slots = 0;
+
+  std::size_t self(const tl::Context& tl) const {
+    return static_cast<std::size_t>(std::ranges::find(pes, pe_of(tl)) - pes.begin());
+  }
+  std::size_t before(std::size_t i) const { return (i + pes.size() - 1) % pes.size(); }
+  std::size_t after(std::size_t i) const { return (i + 1) % pes.size(); }
+  Random random_of(std::size_t i) const {
+    return Random(seed ^ static_cast<std::uint32_t>(i * 2'654'435'761u));
+  }
+  /// How many values the `round`-th message over the ring's `edge`-th wire has.
+  int size(std::size_t edge, int round) const {
+    return 1 + static_cast<int>((seed * 7919 + edge * 104'729 + static_cast<std::size_t>(round) * 1299) %
+                                static_cast<std::size_t>(most));
+  }
+};
+
+/// Uses the slice of the next PE.
+void visit_next(tl::Context& tl, Random& own) {
+  const auto x =
+      tl.load(tl::Ptr(kNext + 64 * static_cast<std::uint64_t>(own.pick(0, 99))), {own.pick(1, 3000)}, f16);
+  if (own.pick(0, 1)) tl.store(tl::Ptr(kNext + 0x100000), tl.exp(x));
 }
 
-Times ring_times(std::uint32_t seed, bool runs, int threads) {
+void one_way(tl::Context& tl, const Ring& ring) {
+  const std::size_t self = ring.self(tl);
+  Random own = ring.random_of(self);
+  for (int i = 0; i < ring.rounds; ++i) {
+    tl.send("E", tl.load(tl::Ptr(kSlice + 0x1000), {ring.size(self, i)}, f16));
+    if (own.pick(0, 2) == 0) visit_next(tl, own);
+    const auto got = tl.recv("W", {ring.size(ring.before(self), i)}, f16);
+    if (own.pick(0, 1)) tl.store(tl::Ptr(kSlice + 0x200000), got + 1.0);
+    if (own.pick(0, 3) == 0) tl.fence();
+  }
+}
+
+/// Half of the rings are as even as they can be: then much happens at one instant, and messages may be received from
+/// wherever they come.
+void both_ways(tl::Context& tl, const Ring& ring) {
+  const std::size_t self = ring.self(tl), n = ring.pes.size();
+  Random own = ring.random_of(self);
+  const bool even = ring.seed % 2 == 0;
+  const bool from_any = ring.seed % 4 == 0;
+  const int rounds = from_any ? std::min(ring.rounds, ring.slots) : ring.rounds;  // so that no send waits
+  const auto size = [&](std::size_t edge, int i) { return even ? ring.most : ring.size(edge, i); };
+  const auto exchange = [&](auto east, auto west) {
+    const bool east_first = even || own.pick(0, 1);
+    east_first ? (east(), west()) : (west(), east());
+  };
+  for (int i = 0; i < rounds; ++i) {
+    const auto part = [&](int values) { return tl.load(tl::Ptr(kSlice + 0x1000), {values}, f16); };
+    exchange([&] { tl.send("E", part(size(self, i))); }, [&] { tl.send("W", part(size(n + self, i))); });
+    if (own.pick(0, 2) == 0) visit_next(tl, own);
+    const auto keep = [&](const auto& got) {
+      if (own.pick(0, 1)) tl.store(tl::Ptr(kSlice + 0x200000), got + 1.0);
+    };
+    exchange(
+        [&] {
+          keep(from_any ? tl.recv_any({ring.most}, f16) : tl.recv("E", {size(n + ring.after(self), i)}, f16));
+        },
+        [&] {
+          keep(from_any ? tl.recv_any({ring.most}, f16) : tl.recv("W", {size(ring.before(self), i)}, f16));
+        });
+    if (own.pick(0, 3) == 0) tl.fence();
+  }
+}
+
+using RingKernel = void (*)(tl::Context&, const Ring&);
+
+Times ring_times(RingKernel kernel, std::uint32_t seed, bool runs, int threads) {
   Random random(seed);
   const int sips = random.pick(1, 4);
   QueueWorld w(random_machine(random, sips), {.runs = runs});
@@ -205,7 +273,8 @@ Times ring_times(std::uint32_t seed, bool runs, int threads) {
     rules.backpressure = Backpressure::poll;
     rules.poll = Time::from_ps(random.pick({250, 1000, 7777}));
   }
-  std::vector<PeCoord> pes;
+  Ring ring{.seed = seed, .slots = rules.slots};
+  auto& pes = ring.pes;
   for (int sip = 0; sip < sips; ++sip)
     for (int cube = 0; cube < w.device.graph().cubes(); ++cube)
       for (int pe = 0; pe < 8; ++pe)
@@ -216,12 +285,11 @@ Times ring_times(std::uint32_t seed, bool runs, int threads) {
   for (std::size_t i = 0; i < pes.size(); ++i) {
     w.map(pes[i]);
     w.device.mmu(pes[i]).insert(address::VirtAddr(kNext),
-                                {address::pe_hbm_addr(pes[(i + 1) % pes.size()], slice, 0_B), 64_MiB},
-                                "next");
+                                {address::pe_hbm_addr(pes[ring.after(i)], slice, 0_B), 64_MiB}, "next");
   }
   w.install();
-  const int rounds = random.pick(2, 12);
-  const int most = random.pick({8, 128, 1024, 2048});
+  ring.rounds = random.pick(2, 12);
+  ring.most = random.pick({8, 128, 1024, 2048});
   std::vector<std::unique_ptr<HostTransfer>> writes;
   for (int i = random.pick(0, 3); i > 0; --i) {
     writes.push_back(
@@ -230,22 +298,7 @@ Times ring_times(std::uint32_t seed, bool runs, int threads) {
       writes.back()->add(address::pe_hbm_addr(pe, slice, 1_MiB), Bytes(random.pick({1, 4096, 50'000})));
     writes.back()->submit();
   }
-  w.run(pes, [&](tl::Context& tl) {
-    const auto self = static_cast<std::size_t>(std::ranges::find(pes, pe_of(tl)) - pes.begin());
-    const std::size_t before = (self + pes.size() - 1) % pes.size();
-    Random own(seed ^ static_cast<std::uint32_t>(self * 2'654'435'761u));
-    for (int i = 0; i < rounds; ++i) {
-      tl.send("E", tl.load(tl::Ptr(kSlice + 0x1000), {message_size(seed, self, i, most)}, f16));
-      if (own.pick(0, 2) == 0) {
-        const auto x = tl.load(tl::Ptr(kNext + 64 * static_cast<std::uint64_t>(own.pick(0, 99))),
-                               {own.pick(1, 3000)}, f16);
-        if (own.pick(0, 1)) tl.store(tl::Ptr(kNext + 0x100000), tl.exp(x));
-      }
-      const auto got = tl.recv("W", {message_size(seed, before, i, most)}, f16);
-      if (own.pick(0, 1)) tl.store(tl::Ptr(kSlice + 0x200000), got + 1.0);
-      if (own.pick(0, 3) == 0) tl.fence();
-    }
-  });
+  w.run(pes, [&](tl::Context& tl) { kernel(tl, ring); });
   Times found;
   for (const auto& log : w.log.logs())
     for (const OpRecord& r : log)
@@ -258,14 +311,20 @@ Times ring_times(std::uint32_t seed, bool runs, int threads) {
 TEST(Work, OfQueuesIsTheSameInTrains) {
   const auto [first, end] = seeds(0, 40);
   for (std::uint32_t seed = first; seed < end; ++seed)
-    ASSERT_EQ(ring_times(seed, true, 1), ring_times(seed, false, 1)) << "seed " << seed;
+    ASSERT_EQ(ring_times(one_way, seed, true, 1), ring_times(one_way, seed, false, 1)) << "seed " << seed;
+}
+
+TEST(Work, OfQueuesInBothDirectionsIsTheSameInTrains) {
+  const auto [first, end] = seeds(0, 40);
+  for (std::uint32_t seed = first; seed < end; ++seed)
+    ASSERT_EQ(ring_times(both_ways, seed, true, 1), ring_times(both_ways, seed, false, 1)) << "seed " << seed;
 }
 
 TEST(Work, OfQueuesIsTheSameOnAnyNumberOfThreads) {
   const auto [first, end] = seeds(20'000, 4);
   for (std::uint32_t seed = first; seed < end; ++seed)
     for (const int threads : {2, 4})
-      ASSERT_EQ(ring_times(seed, true, 1), ring_times(seed, true, threads))
+      ASSERT_EQ(ring_times(both_ways, seed, true, 1), ring_times(both_ways, seed, true, threads))
           << "seed " << seed << ", " << threads << " threads";
 }
 
