@@ -73,7 +73,8 @@ void Pe::begin(const ProgramTask& task) {
   program_ = task.program;
   origin_ = task.origin;
   task_->started = partition_.now();
-  retired_.assign(task.program->commands().size(), {});
+  has_retired_.assign(task.program->commands().size(), false);
+  retired_.resize(task.program->commands().size());
   readers_left_.clear();
   for (const isa::Value& value : task.program->values()) readers_left_.push_back(value.readers);
   scratch_free_ = spec_.scratch_granules;
@@ -147,7 +148,7 @@ bool Pe::is_held(const Hold& by) const {
     case Hold::until_all_retired:
       return !all_retired();
     case Hold::until_retired:
-      return !retired_[static_cast<std::size_t>(by.value)].done;
+      return !has_retired_[static_cast<std::size_t>(by.value)];
     case Hold::until_scratch:
       return by.value > scratch_free_;
     case Hold::until_room:
@@ -255,10 +256,10 @@ isa::CommandIndex Pe::last_producer(const isa::Command& command) const {
 /// is missing: to look there first spares a look at the program.
 isa::CommandIndex Pe::missing(const Order& order) const {
   if (order.last_operand == isa::kNone) return isa::kNone;
-  if (!retired_[order.last_operand].done) return order.last_operand;
+  if (!has_retired_[order.last_operand]) return order.last_operand;
   for (const isa::ValueId id : program().reads(*order.command)) {
     const isa::CommandIndex producer = program().value(id).producer;
-    if (producer != isa::kNone && !retired_[producer].done) return producer;
+    if (producer != isa::kNone && !has_retired_[producer]) return producer;
   }
   return isa::kNone;
 }
@@ -366,7 +367,8 @@ void Pe::on_room(ComputeEngine& engine, const Work& left) {
 /// A command has retired: whoever waited for its tile, its bytes, its scratch or its engine may go on.
 void Pe::retire(Op& op) {
   const Time now = partition_.now();
-  retired_[op.index()] = {now, op.ref.serial, true};
+  has_retired_[op.index()] = true;
+  retired_[op.index()] = {now, op.ref.serial};
   ++retired_count_;
   last_retired_ = Cause::at(op.ref, now, Reason::operand);
   if (op.touches_memory) free_memory(op);
@@ -411,8 +413,8 @@ void Pe::give_back(isa::ValueId value) {
 
 std::optional<isa::CommandIndex> Pe::waiting_for() const {
   if (!task_) return std::nullopt;
-  for (isa::CommandIndex i = 0; i < retired_.size(); ++i)
-    if (!retired_[i].done) return i;
+  for (isa::CommandIndex i = 0; i < has_retired_.size(); ++i)
+    if (!has_retired_[i]) return i;
   return std::nullopt;
 }
 

@@ -91,7 +91,6 @@ class Pe : private RoomListener, private QueueUser {
   struct Retired {
     Time at;
     std::uint32_t serial = 0;
-    bool done = false;
   };
   struct MemoryUse {  // of a command that has been issued and has not retired
     isa::CommandIndex command;
@@ -210,7 +209,8 @@ class Pe : private RoomListener, private QueueUser {
   const isa::Program* program_ = nullptr;  // the task's,
   std::uint32_t origin_ = 0;               // and its origin
   std::vector<OrderQueue> queues_;
-  std::vector<Retired> retired_;             // per command
+  std::vector<bool> has_retired_;            // per command; asked far more often than
+  std::vector<Retired> retired_;             // when and as what
   std::vector<std::uint32_t> readers_left_;  // per value
   std::vector<MemoryUse> memory_in_use_;
   std::vector<Cause> engine_free_;  // per queue: when the engine could take another command

@@ -10,7 +10,8 @@
 namespace kernbench::device {
 
 /// A message on its way: a write into its slot whose acknowledgement goes to the peer's pe_ipcq, where it is the
-/// announcement. Its slot's credit is what permits to use it again.
+/// announcement. Within its partition it is idle then; of one that went to another partition that is known when its
+/// slot's credit comes.
 class SendSide::Parcel final : public Access {
  public:
   explicit Parcel(SendSide& side)
@@ -20,6 +21,7 @@ class SendSide::Parcel final : public Access {
         go_(*this) {}
 
   Parcel* next_idle = nullptr;
+  bool stays_here() const { return side_.plan_.peer.sip == side_.ipcq_.at().sip; }
 
   void send(const SendFacts& facts, std::uint32_t number, LeavingSend& op) {
     facts_ = facts;
@@ -59,7 +61,9 @@ class SendSide::Parcel final : public Access {
 
   void on_done() override {
     PeIpcq& receiver = side_.ipcq_.peer(side_.plan_.peer);
-    receiver.announce(side_.plan_.sends_to + in_ring_, side_.plan_.send_ring, facts_, through_memory());
+    const SendFacts facts = facts_;
+    if (stays_here()) side_.give_back(*this);
+    receiver.announce(side_.plan_.sends_to + in_ring_, side_.plan_.send_ring, facts, through_memory());
   }
 
   SendSide& side_;
@@ -80,7 +84,7 @@ SendSide::SendSide(PeIpcq& ipcq, QueuePort& port)
       rules_(port.wiring->rules()),
       lane_(plan_.send_ring + 1),  // behind what the PE's engine writes
       freed_(static_cast<std::size_t>(rules_.slots)),
-      in_slot_(static_cast<std::size_t>(rules_.slots)),
+      abroad_(static_cast<std::size_t>(rules_.slots)),
       look_(*this) {}
 
 SendSide::~SendSide() = default;
@@ -103,7 +107,7 @@ void SendSide::send(const SendFacts& facts, LeavingSend& op) {
   first_look_ = next_look_ = Time::never();
   const std::uint32_t number = my_head_++;
   Parcel& parcel = take_parcel();
-  in_slot_[number % slots()] = &parcel;
+  if (!parcel.stays_here()) abroad_[number % slots()] = &parcel;
   parcel.send(facts, number, op);
 }
 
@@ -112,12 +116,14 @@ SendSide::Parcel& SendSide::take_parcel() {
   return *std::exchange(idle_, idle_->next_idle);
 }
 
+void SendSide::give_back(Parcel& parcel) { parcel.next_idle = std::exchange(idle_, &parcel); }
+
 void SendSide::on_credit(const Cause& freed) {
   const Time now = ipcq_.partition().now();
   const std::uint32_t slot = peer_tail_cache_++ % slots();
   freed_[slot] = freed;
   freed_[slot].met = now;
-  in_slot_[slot]->next_idle = std::exchange(idle_, in_slot_[slot]);
+  if (Parcel* back = std::exchange(abroad_[slot], nullptr)) give_back(*back);
   if (!polls()) return look();
   if (next_look_ != Time::never()) return;
   const std::int64_t looks = ((now - first_look_).ps() + rules_.poll.ps() - 1) / rules_.poll.ps();

@@ -61,6 +61,7 @@ class SendSide {
 
   void look();
   Parcel& take_parcel();
+  void give_back(Parcel& parcel);
 
   PeIpcq& ipcq_;
   QueuePort& port_;
@@ -68,9 +69,9 @@ class SendSide {
   const QueueRules& rules_;
   std::uint32_t my_head_ = 0;
   std::uint32_t peer_tail_cache_ = 0;
-  Lane lane_;                     // messages leave in order
-  std::vector<Cause> freed_;      // per slot
-  std::vector<Parcel*> in_slot_;  // per slot: the one that carried its message
+  Lane lane_;                    // messages leave in order
+  std::vector<Cause> freed_;     // per slot
+  std::vector<Parcel*> abroad_;  // per slot: the one that carried its message to another partition
   Parcel* idle_ = nullptr;
   std::vector<std::unique_ptr<Parcel>> parcels_;  // made when needed: as many as were ever under way at once
   Time first_look_ = Time::never();
