@@ -1,6 +1,7 @@
 // A list that only grows at its end, for many millions of small records.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -37,8 +38,8 @@ class Table {
 
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
-  const T& operator[](std::size_t i) const { return blocks_[i >> kBlockBits][i & (kBlock - 1)]; }
-  T& operator[](std::size_t i) { return blocks_[i >> kBlockBits][i & (kBlock - 1)]; }
+  const T& operator[](std::size_t i) const { return i < kBlock ? first_[i] : far(i); }
+  T& operator[](std::size_t i) { return i < kBlock ? first_[i] : far(i); }
   const T& back() const { return (*this)[size_ - 1]; }
 
   void push_back(const T& item) {
@@ -49,7 +50,7 @@ class Table {
 
   /// Gives back what a short table took too much.
   void trim() {
-    if (blocks_.size() == 1 && size_ < capacity_) resize_first(size_);
+    if (capacity_ <= kBlock && size_ < capacity_) resize_first(size_);
   }
 
   class Iterator {
@@ -75,7 +76,8 @@ class Table {
   Iterator end() const { return {this, size_}; }
 
   void swap(Table& other) noexcept {
-    blocks_.swap(other.blocks_);
+    first_.swap(other.first_);
+    more_.swap(other.more_);
     std::swap(size_, other.size_);
     std::swap(capacity_, other.capacity_);
   }
@@ -83,10 +85,12 @@ class Table {
  private:
   using Block = std::unique_ptr<T[]>;
 
+  T& far(std::size_t i) const { return more_[(i >> kBlockBits) - 1][i & (kBlock - 1)]; }
+
   // The first block doubles until it is full, so that short tables stay small.
   void grow() {
     if (capacity_ >= kBlock) {
-      blocks_.push_back(std::make_unique_for_overwrite<T[]>(kBlock));
+      more_.push_back(std::make_unique_for_overwrite<T[]>(kBlock));
       capacity_ += kBlock;
     } else {
       resize_first(capacity_ == 0 ? 8 : 2 * capacity_);
@@ -95,13 +99,13 @@ class Table {
 
   void resize_first(std::size_t capacity) {
     auto block = std::make_unique_for_overwrite<T[]>(capacity);
-    for (std::size_t i = 0; i < size_; ++i) block[i] = blocks_[0][i];
-    blocks_.resize(1);
-    blocks_[0] = std::move(block);
+    std::copy_n(first_.get(), size_, block.get());
+    first_ = std::move(block);
     capacity_ = capacity;
   }
 
-  std::vector<Block> blocks_;
+  Block first_;  // of most tables all there is, and without a way through another place in memory
+  std::vector<Block> more_;
   std::size_t size_ = 0;
   std::size_t capacity_ = 0;
 };
