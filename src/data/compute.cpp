@@ -41,12 +41,11 @@ Buffer calculate(const LiveTiles& tiles, const isa::Program& program, const isa:
       reduce(c.op, tiles.operand(reads[0]).array, program.axis(c), out);
       break;
     case MathKind::elementwise: {
-      std::array<Dense, 3> operands;
-      std::array<ConstArray, 3> arrays;
-      for (std::size_t i = 0; i < reads.size(); ++i) {
-        operands[i] = tiles.operand(reads[i]);
-        arrays[i] = operands[i].array;
-      }
+      const auto operand = [&](std::size_t i) {
+        return i < reads.size() ? tiles.operand(reads[i]) : Dense();
+      };
+      const std::array<Dense, 3> operands = {operand(0), operand(1), operand(2)};
+      const std::array arrays = {operands[0].array, operands[1].array, operands[2].array};
       elementwise(c.op, std::span(arrays).first(reads.size()), out);
       break;
     }

@@ -87,6 +87,10 @@ Dense LiveTiles::operand(isa::ValueId id) const {
     const auto content = scalar_content(value.dtype, program_->scalar(id));
     return {content, ConstArray(value.dtype, shape, content.get())};
   }
+  if (value.kind != isa::ValueKind::view) {
+    const auto& content = content_of(id);
+    return {content, ConstArray(value.dtype, shape, content.get())};
+  }
   const auto layout = program_->layout(id);
   const auto& content = content_of(layout.base);
   const auto* first = content.get() + layout.offset * itemsize(value.dtype);

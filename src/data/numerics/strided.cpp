@@ -26,6 +26,7 @@ StridedReader::StridedReader(const std::byte* data, int itemsize, const Shape& s
 }
 
 StridedReader StridedReader::broadcast_to(const ConstArray& array, const Shape& shape) {
+  if (array.shape == shape) return {array.data, itemsize(array.dtype), shape.elements()};
   std::array<std::int64_t, Shape::kMaxRank> strides{};
   const int missing = shape.rank() - array.shape.rank();
   KB_ASSERT(missing >= 0, "{} broadcast to {}", to_string(array.shape), to_string(shape));

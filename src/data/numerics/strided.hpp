@@ -34,6 +34,11 @@ class StridedReader {
   struct Axis {
     std::int64_t extent, stride, index;
   };
+  /// Elements one after the other.
+  StridedReader(const std::byte* data, int itemsize, std::int64_t elements)
+      : here_(data), itemsize_(itemsize) {
+    add_inner_axis(elements, 1);
+  }
   void add_inner_axis(std::int64_t extent, std::int64_t stride);
   std::byte* copy_run(std::int64_t n, std::byte* to) const;
   void advance_outer();
@@ -41,7 +46,7 @@ class StridedReader {
   const std::byte* here_;
   int itemsize_;
   int axes_ = 0;  // outermost first; neighbours that form one run are joined
-  std::array<Axis, Shape::kMaxRank> axis_{};
+  std::array<Axis, Shape::kMaxRank> axis_;
 };
 
 /// A row-major copy of what the reader's arguments describe.
