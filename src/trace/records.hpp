@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -54,39 +53,51 @@ inline std::uint64_t count(const Records& records) {
   return n;
 }
 
+/// The first record of a partition that is still to come.
+struct RecordCursor {
+  Time end;  // of that record
+  OpId at;
+  bool operator<(const RecordCursor& b) const {
+    return end < b.end || (end == b.end && at.partition < b.at.partition);
+  }
+};
+
+/// Of a heap, earliest first, whose first element came later than it was: sinks to its place.
+inline void sink_first(std::vector<RecordCursor>& heap) {
+  if (heap.empty()) return;
+  const RecordCursor sinking = heap.front();
+  std::size_t hole = 0;
+  for (std::size_t child = 1; child < heap.size(); child = 2 * hole + 1) {
+    if (child + 1 < heap.size() && heap[child + 1] < heap[child]) ++child;
+    if (!(heap[child] < sinking)) break;
+    heap[hole] = heap[child];
+    hole = child;
+  }
+  heap[hole] = sinking;
+}
+
 /// Calls `fn(OpId, const OpRecord&)` in order of (end, partition, id) for all records that end by `limit`, in each
 /// partition from number `next` on, which moves on. Within a partition that is the order in which they stand, so this
-/// merges the partitions: each in turn as far as the next one's first record.
+/// merges the partitions.
 template <class Fn>
 void in_total_order(const Records& records, std::vector<std::uint32_t>& next, Time limit, Fn&& fn) {
-  struct Cursor {
-    Time end;  // of the record at `id`
-    OpId at;
-    bool operator>(const Cursor& b) const {
-      return std::pair(end, at.partition) > std::pair(b.end, b.at.partition);
-    }
-  };
   next.resize(records.size());
-  std::vector<Cursor> heap;  // earliest first
+  std::vector<RecordCursor> heap;
   for (std::size_t p = 0; p < records.size(); ++p)
     if (next[p] < records[p].size() && records[p][next[p]].end <= limit)
       heap.push_back({records[p][next[p]].end, {static_cast<std::uint16_t>(p), next[p]}});
-  std::make_heap(heap.begin(), heap.end(), std::greater<>());
+  std::sort(heap.begin(), heap.end());
   while (!heap.empty()) {
-    std::pop_heap(heap.begin(), heap.end(), std::greater<>());
-    Cursor now = heap.back();
-    heap.pop_back();
+    RecordCursor& now = heap.front();
     const auto& partition = records[now.at.partition];
-    while (heap.empty() || heap.front() > now) {
-      fn(std::as_const(now.at), partition[now.at.id]);
-      if (++now.at.id == partition.size()) break;
-      now.end = partition[now.at.id].end;
-      if (now.end > limit) break;
+    fn(std::as_const(now.at), partition[now.at.id]);
+    next[now.at.partition] = ++now.at.id;
+    if (now.at.id < partition.size()) now.end = partition[now.at.id].end;
+    if (now.at.id == partition.size() || now.end > limit) {
+      now = heap.back();
+      heap.pop_back();
     }
-    next[now.at.partition] = now.at.id;
-    if (now.at.id == partition.size() || now.end > limit) continue;
-    heap.push_back(now);
-    std::push_heap(heap.begin(), heap.end(), std::greater<>());
+    sink_first(heap);
   }
 }
 
