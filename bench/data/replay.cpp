@@ -30,7 +30,7 @@ class OnePe : public data::RunFacts {
     out.assign({{phys(begin.raw()), size}});
   }
   data::Message message(const device::OpRecord&) override { return {}; }
-  data::Ring ring(std::uint64_t) override { return {}; }
+  data::Ring ring(std::uint32_t) override { return {}; }
   data::HostTransfer host_transfer(const device::OpRecord&) override { return {}; }
   data::RequestOrder request_order(std::uint32_t) override { return {}; }
 

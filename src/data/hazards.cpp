@@ -40,7 +40,7 @@ class HazardDetector::Detector {
       : facts_(facts), options_(options), finder_(facts), order_(facts), map_(order_), slots_(facts) {}
 
   void append(const device::OpRecord& record);
-  void drop_ring(std::uint64_t ring);
+  void drop_ring(std::uint32_t ring);
   const std::vector<Hazard>& finish();
   const std::vector<Hazard>& hazards() const { return hazards_; }
 
@@ -199,7 +199,7 @@ void HazardDetector::Detector::report_unread(const std::vector<Event>& sends) {
     report({HazardKind::unread_message, op(send, true), {}, {}, Bytes(0), "", 1});
 }
 
-void HazardDetector::Detector::drop_ring(std::uint64_t ring) {
+void HazardDetector::Detector::drop_ring(std::uint32_t ring) {
   report_unread(slots_.unread(ring));
   slots_.drop(ring);
 }
@@ -216,7 +216,7 @@ HazardDetector::HazardDetector(RunFacts& facts, HazardOptions options)
 HazardDetector::~HazardDetector() = default;
 
 void HazardDetector::append(const device::OpRecord& record) { detector_->append(record); }
-void HazardDetector::drop_ring(std::uint64_t ring) { detector_->drop_ring(ring); }
+void HazardDetector::drop_ring(std::uint32_t ring) { detector_->drop_ring(ring); }
 const std::vector<Hazard>& HazardDetector::finish() { return detector_->finish(); }
 const std::vector<Hazard>& HazardDetector::hazards() const { return detector_->hazards(); }
 

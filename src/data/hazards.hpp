@@ -62,7 +62,7 @@ class HazardDetector {
 
   void append(const device::OpRecord& record);
   /// The ring's wiring is dropped: its unread messages are hazards now.
-  void drop_ring(std::uint64_t ring);
+  void drop_ring(std::uint32_t ring);
   /// The run has ended: so are all others. What was found, in the order it was found.
   const std::vector<Hazard>& finish();
   const std::vector<Hazard>& hazards() const;

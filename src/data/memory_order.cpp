@@ -27,8 +27,8 @@ void for_producers(const isa::Program& program, CommandIndex command, Fn&& fn) {
 // ── requests of the host ──
 
 MemoryOrder::Request& MemoryOrder::request(std::uint32_t number) {
-  const auto found = requests_.find(number);
-  if (found != requests_.end()) return found->second;
+  if (number >= requests_.size()) requests_.resize(number + 1);
+  if (requests_[number]) return *requests_[number];
   const auto order = facts_.request_order(number);
   const auto [at, is_new] = streams_.try_emplace(order.stream);
   auto& stream = at->second;
@@ -37,8 +37,9 @@ MemoryOrder::Request& MemoryOrder::request(std::uint32_t number) {
   if (!is_new) before.push_back(end_of(stream.current));
   for (const auto other : order.after) before.push_back(end_of(other));
   stream.current = number;
-  const Request made{clocks_.join(before), stream.requests++, stream.agent, {}, false, nullptr};
-  return requests_.emplace(number, made).first->second;
+  requests_[number] = std::make_unique<Request>(
+      Request{clocks_.join(before), stream.requests++, stream.agent, {}, false, nullptr});
+  return *requests_[number];
 }
 
 /// To be asked only when the request has completed.
@@ -78,8 +79,7 @@ MemoryOrder::Line& MemoryOrder::line(std::uint32_t origin) {
   pe->second.second += commands.size();
   // A PE runs one program after the other.
   line.issue.push_back({0, clocks_.with(r.start, line.agent, line.base)});
-  line.ended.resize(commands.size());
-  line.known.resize(commands.size());
+  line.steps.resize(commands.size());
   for (CommandIndex i = 0; i < commands.size(); ++i)
     if (holds_issue(commands[i].kind)) line.controls.push_back(i);
   r.lines.push_back(origin);
@@ -118,7 +118,7 @@ ClockPtr MemoryOrder::issue_clock(Line& line, CommandIndex command) {
 }
 
 ClockPtr MemoryOrder::clock_of(Line& line, CommandIndex command) {
-  const ClockPtr known = line.known[command];
+  const ClockPtr known = line.steps[command].known;
   return known == nullptr ? issue_clock(line, command) : known;
 }
 
@@ -134,8 +134,8 @@ ClockPtr MemoryOrder::operands_clock(Line& line, CommandIndex command) {
 }
 
 void MemoryOrder::note(Line& line, CommandIndex command, ClockPtr clock) {
-  line.ended[command] = ++now_;
-  line.known[command] = clock;
+  line.steps[command].ended = ++now_;
+  line.steps[command].known = clock;
 }
 
 void MemoryOrder::ended(const Event& event) {
@@ -147,18 +147,19 @@ void MemoryOrder::sent(const Event& event, const Message& message) {
   auto& l = line(event.origin);
   const auto clock = operands_clock(l, event.command);
   note(l, event.command, clock);
+  if (message.ring >= sent_.size()) sent_.resize(message.ring + 1);
   sent_[message.ring].push_back({message.number, event, clock});
 }
 
 void MemoryOrder::received(const Event& event, const Message& message) {
   auto& l = line(event.origin);
+  if (message.ring >= sent_.size()) sent_.resize(message.ring + 1);
   auto& sent = sent_[message.ring];
   const auto found = std::ranges::find(sent, message.number, &Sent::number);
   KB_ASSERT(found != sent.end(), "message {} of ring {:#x} is received before the record of its send",
             message.number, message.ring);
   note(l, event.command, clocks_.join(issue_clock(l, event.command), found->clock));
-  if (l.sends.empty()) l.sends.resize(l.ended.size());
-  l.sends[event.command] = found->event;
+  l.steps[event.command].send = found->event;
   l.receives.push_back(event.command);
   sent.erase(found);
 }
@@ -190,7 +191,7 @@ class MemoryOrder::Search {
         target_(target),
         agent_(order.agent_of(target)),
         position_(order.position_of(target)),
-        ended_(order.line(target.origin).ended[target.command]) {}
+        ended_(order.line(target.origin).steps[target.command].ended) {}
 
   bool reaches_from(const Event& start) {
     push(start);
@@ -206,7 +207,7 @@ class MemoryOrder::Search {
  private:
   void push(const Event& event) {
     const auto ended =
-        order_.line(event.origin).ended[event.command];  // 0: a send whose bytes are on their way
+        order_.line(event.origin).steps[event.command].ended;  // 0: a send whose bytes are on their way
     const bool later = event == target_ || ended == 0 || ended > ended_;
     if (later && seen_.emplace(event.origin, event.command).second) open_.push_back(event);
   }
@@ -217,7 +218,7 @@ class MemoryOrder::Search {
     for_producers(*l.program, event.command, push_own);
     if (const auto found = l.overlaps.find(event.command); found != l.overlaps.end())
       for (const auto c : found->second) push_own(c);
-    if (!l.sends.empty() && l.sends[event.command].command != isa::kNone) push(l.sends[event.command]);
+    if (const Event send = l.steps[event.command].send; send.command != isa::kNone) push(send);
     push_waited(l, event);
   }
 
@@ -234,7 +235,7 @@ class MemoryOrder::Search {
   }
 
   void push_receives_before(const Line& l, std::uint32_t origin, CommandIndex fence) {
-    for (auto c = l.receives.rbegin(); c != l.receives.rend() && l.ended[*c] > ended_; ++c)
+    for (auto c = l.receives.rbegin(); c != l.receives.rend() && l.steps[*c].ended > ended_; ++c)
       if (*c < fence) push({origin, *c});
   }
 

@@ -53,6 +53,11 @@ class MemoryOrder {
     isa::CommandIndex from;
     ClockPtr clock;
   };
+  struct Step {                // what became of a command
+    ClockPtr known = nullptr;  // null: what issue knew
+    std::uint64_t ended = 0;   // when, counted from 1
+    Event send = {};           // of a receive
+  };
   struct Line {  // a program at work, or a transfer of the host
     const isa::Program* program = nullptr;
     Agent agent = 0;
@@ -61,10 +66,8 @@ class MemoryOrder {
     std::vector<isa::CommandIndex> controls;  // wait, fence and load_scalar
     std::size_t controls_passed = 0;
     isa::CommandIndex last_fence = 0;         // among those passed
-    std::vector<ClockPtr> known;              // by command; null: what issue knew
-    std::vector<std::uint64_t> ended;         // by command: when, counted from 1
+    std::vector<Step> steps;                  // by command
     std::vector<isa::CommandIndex> receives;  // in the order they ended
-    std::vector<Event> sends;                 // by command, of receives; empty if there are none
     std::unordered_map<isa::CommandIndex, std::vector<isa::CommandIndex>> overlaps;
   };
   struct Request {
@@ -81,7 +84,7 @@ class MemoryOrder {
     std::uint32_t current = 0;
   };
   struct Sent {  // and not yet received
-    std::uint64_t number;
+    std::uint32_t number;
     Event event;
     ClockPtr clock;
   };
@@ -103,11 +106,11 @@ class MemoryOrder {
   std::uint64_t now_ = 0;
   Agent agents_ = 0;
   Clocks clocks_;
-  std::vector<std::unique_ptr<Line>> lines_;  // by origin
-  std::unordered_map<std::uint32_t, Request> requests_;
+  std::vector<std::unique_ptr<Line>> lines_;        // by origin
+  std::vector<std::unique_ptr<Request>> requests_;  // by number
   std::map<std::uint32_t, Stream> streams_;
-  std::map<PeCoord, std::pair<Agent, std::uint64_t>> pes_;     // and the next free position
-  std::unordered_map<std::uint64_t, std::vector<Sent>> sent_;  // by ring: not more than it has slots
+  std::map<PeCoord, std::pair<Agent, std::uint64_t>> pes_;  // and the next free position
+  std::vector<std::vector<Sent>> sent_;                     // by ring: not more than it has slots
 };
 
 }  // namespace kernbench::data

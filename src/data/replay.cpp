@@ -5,9 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
-#include <optional>
 #include <thread>
-#include <unordered_map>
 #include <utility>
 
 #include "data/compute.hpp"
@@ -26,17 +24,17 @@ int threads_of(const ReplayOptions& options) {
 }
 
 /// A value on its way from a send to its receive.
-struct Parcel {
-  Buffer content;
-};
 struct Posted {
-  std::uint64_t number;  // of the message
-  std::shared_ptr<Parcel> parcel;
-  Bytes size;
+  std::uint32_t number;  // of the message
   std::uint32_t sender;  // its origin
   const isa::Command* command;
-  std::uint64_t generation;
-  std::optional<WorkRef> send;  // none: done
+  Bytes size;
+  Buffer content;  // of a send that was done at once
+
+  // Of one that is work of a window: where it puts the content.
+  std::shared_ptr<Buffer> later = nullptr;
+  WorkRef send{};
+  std::uint64_t generation = 0;
 };
 
 void append(Pieces& to, const Pieces& more) { to.insert(to.end(), more.begin(), more.end()); }
@@ -86,9 +84,9 @@ class ReplayExecutor::Planner {
   At at(const device::OpRecord& record);
   std::string place(const At& at) const { return place(at.origin, at.command); }
   std::string place(std::uint32_t origin, const isa::Command& command) const;
+  bool at_once(Bytes size) const { return window_.size() == 0 && size <= kSmall; }
   template <class Work>
-  std::optional<WorkRef> perform(std::uint32_t strand, Bytes size, const Pieces& pieces, bool write,
-                                 const Work& work);
+  void perform(std::uint32_t strand, Bytes size, const Pieces& pieces, bool write, const Work& work);
   void plan(const device::OpRecord& record);
 
   void dma_read(const At& at);
@@ -123,7 +121,7 @@ class ReplayExecutor::Planner {
   Time last_end_;
   std::vector<std::unique_ptr<Running>> running_;  // by origin
   std::map<PeCoord, std::uint32_t> strands_;
-  std::unordered_map<std::uint64_t, std::vector<Posted>> posted_;  // by ring: not more than it has slots
+  std::vector<std::vector<Posted>> posted_;  // by ring: not more than it has slots
   std::map<std::pair<std::uint32_t, std::uint32_t>, OpenComposite> composites_;  // by origin and command
   OpenComposites put_off_;
   std::uint64_t composites_seen_ = 0;
@@ -150,12 +148,10 @@ std::string ReplayExecutor::Planner::place(std::uint32_t origin, const isa::Comm
 
 /// Does what is small at once, if nothing waits to be done before it; else it becomes work of the window.
 template <class Work>
-std::optional<WorkRef> ReplayExecutor::Planner::perform(std::uint32_t strand, Bytes size,
-                                                        const Pieces& pieces, bool write, const Work& work) {
-  if (window_.size() == 0 && size <= kSmall) return work(1), std::nullopt;
-  const auto ref = window_.add(strand, work);
-  window_.touches(ref, pieces, write);
-  return ref;
+void ReplayExecutor::Planner::perform(std::uint32_t strand, Bytes size, const Pieces& pieces, bool write,
+                                      const Work& work) {
+  if (at_once(size)) return work(1);
+  window_.touches(window_.add(strand, work), pieces, write);
 }
 
 void ReplayExecutor::Planner::append(const device::OpRecord& record) {
@@ -279,21 +275,26 @@ void ReplayExecutor::Planner::calculation(const At& at) {
 
 void ReplayExecutor::Planner::send(const At& at, const device::OpRecord& record) {
   const auto message = facts_.message(record);
-  const auto parcel = std::make_shared<Parcel>();
-  const auto size = at.program().bytes(at.command.read[0]);
-  const auto work = perform(at.running.strand, size, {}, false, [at, parcel](int) {
-    const auto value = at.tiles()->operand(at.command.read[0]);
-    parcel->content = Buffer(value.keep, const_cast<std::byte*>(value.array.data));
-    at.tiles()->retire(at.command);
-  });
-  auto& posted = posted_[message.ring];
-  KB_ASSERT(std::ranges::find(posted, message.number, &Posted::number) == posted.end(),
+  if (message.ring >= posted_.size()) posted_.resize(message.ring + 1);
+  auto& ring = posted_[message.ring];
+  KB_ASSERT(std::ranges::find(ring, message.number, &Posted::number) == ring.end(),
             "two sends are message {} of ring {:#x}", message.number, message.ring);
-  posted.push_back({message.number, parcel, size, at.origin, &at.command, window_.generation(), work});
+  auto& posted = ring.emplace_back(
+      Posted{message.number, at.origin, &at.command, at.program().bytes(at.command.read[0]), nullptr});
+  const auto put = [at](Buffer& to) {
+    const auto value = at.tiles()->operand(at.command.read[0]);
+    to = Buffer(value.keep, const_cast<std::byte*>(value.array.data));
+    at.tiles()->retire(at.command);
+  };
+  if (at_once(posted.size)) return put(posted.content);
+  posted.later = std::make_shared<Buffer>();
+  posted.send = window_.add(at.running.strand, [put, to = posted.later](int) { put(*to); });
+  posted.generation = window_.generation();
 }
 
 /// The message with that number, which is posted no more then.
 Posted ReplayExecutor::Planner::take(const At& at, const Message& message) {
+  if (message.ring >= posted_.size()) posted_.resize(message.ring + 1);
   auto& ring = posted_[message.ring];
   const auto found = std::ranges::find(ring, message.number, &Posted::number);
   KB_ASSERT(found != ring.end(), "{} receives message {} of ring {:#x} before the record of its send",
@@ -312,20 +313,23 @@ Posted ReplayExecutor::Planner::take(const At& at, const Message& message) {
 }
 
 void ReplayExecutor::Planner::receive(const At& at, const device::OpRecord& record) {
-  const auto posted = take(at, facts_.message(record));
+  auto posted = take(at, facts_.message(record));
   Pieces pieces;
   if (at.program().has_destination(at.command)) {
     pieces = finder_.of_range(at.origin, at.command.address, posted.size);
     disturb(pieces, true);
     make_writable(pieces);
   }
-  const auto work =
-      perform(at.running.strand, posted.size, pieces, true,
-              [this, at, pieces, size = posted.size, parcel = posted.parcel](int) {
-                copy_in(store_, pieces, {parcel->content.get(), static_cast<std::size_t>(size.count())});
-                at.tiles()->put(at.command.result, parcel->content);
-              });
-  if (work && posted.send && posted.generation == window_.generation()) window_.order(*posted.send, *work);
+  const auto get = [this, at, pieces, size = posted.size](Buffer content) {
+    copy_in(store_, pieces, {content.get(), static_cast<std::size_t>(size.count())});
+    at.tiles()->put(at.command.result, std::move(content));
+  };
+  if (at_once(posted.size)) return get(posted.later ? *posted.later : std::move(posted.content));
+  const bool sent_later = posted.later != nullptr;
+  const auto from = sent_later ? posted.later : std::make_shared<Buffer>(std::move(posted.content));
+  const auto work = window_.add(at.running.strand, [get, from](int) { get(*from); });
+  window_.touches(work, pieces, true);
+  if (sent_later && posted.generation == window_.generation()) window_.order(posted.send, work);
 }
 
 // ── composites ──

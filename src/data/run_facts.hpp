@@ -14,13 +14,13 @@ namespace kernbench::data {
 /// One message through a queue. Messages of a ring are numbered from 0 in the order of the sender's programs;
 /// the n-th receive from the ring, in the order of the receiver's programs, gets number n.
 struct Message {
-  std::uint64_t ring = 0;  // any number that is the ring's own
-  std::uint64_t number = 0;
+  std::uint32_t ring = 0;  // the ring's own, of few that are not used
+  std::uint32_t number = 0;
   friend bool operator==(const Message&, const Message&) = default;
 };
 
 struct Ring {
-  std::uint64_t slots = 4;
+  std::uint32_t slots = 4;
   /// Tiles stay in their slot until their last reader has retired (rings in TCM); else the receive frees it.
   bool in_slot = true;
 };
@@ -52,7 +52,7 @@ class RunFacts {
                          std::vector<address::PhysPiece>& out) = 0;
   /// Of an ipcq_send or ipcq_recv record.
   virtual Message message(const device::OpRecord& record) = 0;
-  virtual Ring ring(std::uint64_t ring) = 0;
+  virtual Ring ring(std::uint32_t ring) = 0;
   /// Of a host_write or host_read record. Only its pieces matter to hazard detection.
   virtual HostTransfer host_transfer(const device::OpRecord& record) = 0;
   /// Of a request, counted as `Origin::launch`.

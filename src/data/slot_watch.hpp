@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -35,43 +34,41 @@ class SlotWatch {
   std::vector<Overwritten> take_found() { return std::exchange(found_, {}); }
 
   /// The sends of messages that nobody received, in order of ring and number; of one ring, or of all.
-  std::vector<Event> unread(std::optional<std::uint64_t> ring = {}) const;
+  std::vector<Event> unread(std::optional<std::uint32_t> ring = {}) const;
   /// The ring is gone: forget its messages.
-  void drop(std::uint64_t ring);
+  void drop(std::uint32_t ring);
 
  private:
   struct Slot {
-    std::uint64_t number = 0;
+    std::uint32_t number = 0;
+    std::uint32_t readers_left = 0;
     Event send;
     bool received = false;
-    std::uint32_t readers_left = 0;
     Event last_reader;  // in program order
     Event last_user;    // of those that have retired, and when
     Time last_use;
     std::optional<Event> overwritten_by;
     Time overwritten;
   };
-  struct Watched {  // a ring
-    Ring ring;
+  struct Watched {             // a ring
+    std::optional<Ring> ring;  // none: nothing was sent yet, or it is gone
     std::vector<Slot>
         slots;  // messages that may still be overwritten, or were too early: about as many as slots
   };
-  struct Tile {  // received, with readers left
-    std::uint64_t ring = 0;
-    std::uint64_t number = 0;
-    bool live = false;
+  struct Tile {                       // received, with readers left
+    std::uint32_t ring = isa::kNone;  // kNone: none left
+    std::uint32_t number = 0;
   };
 
-  Watched& watched(std::uint64_t ring);
-  static Slot* find(Watched& ring, std::uint64_t number);
+  Watched& watched(std::uint32_t ring);
+  static Slot* find(Watched& ring, std::uint32_t number);
   void judge(Watched& ring, Slot& slot);
   void read(Tile& tile, const Event& reader, Time retired);
-  std::vector<std::uint64_t> rings() const;  // in order
   template <class Fn>
-  void for_slots(std::uint64_t ring, Fn&& fn) const;  // in order
+  void for_slots(const Watched& ring, Fn&& fn) const;  // in order
 
   RunFacts& facts_;
-  std::unordered_map<std::uint64_t, Watched> rings_;
+  std::vector<Watched> rings_;            // by number
   std::vector<std::vector<Tile>> tiles_;  // by origin, and by the receive that made them
   std::vector<Overwritten> found_;
 };

@@ -39,15 +39,21 @@ class Lookahead {
   const isa::Program* program(const device::OpRecord& record) const {
     return record.command == isa::kNone ? nullptr : origins_[record.origin].program;
   }
+  /// Half of the commands and values begin in one cache line and end in the next.
+  template <class T>
+  static void fetch(const T& item) {
+    __builtin_prefetch(&item);
+    __builtin_prefetch(reinterpret_cast<const char*>(&item + 1) - 1);
+  }
   void fetch_command(const device::OpRecord& record) const {
-    if (const auto* p = program(record)) __builtin_prefetch(&p->command(record.command));
+    if (const auto* p = program(record)) fetch(p->command(record.command));
   }
   void fetch_values(const device::OpRecord& record) const {
     const auto* p = program(record);
     if (p == nullptr) return;
     const isa::Command& command = p->command(record.command);
-    if (command.result != isa::kNone) __builtin_prefetch(&p->value(command.result));
-    for (const auto id : p->reads(command)) __builtin_prefetch(&p->value(id));
+    if (command.result != isa::kNone) fetch(p->value(command.result));
+    for (const auto id : p->reads(command)) fetch(p->value(id));
   }
 
   std::span<const device::Origin> origins_;

@@ -72,9 +72,9 @@ data::Message Facts::message(const device::OpRecord& record) {
   return {message.ring, message.number};
 }
 
-data::Ring Facts::ring(std::uint64_t ring) {
-  const auto found = books_.processors.queues().ring(static_cast<std::uint32_t>(ring));
-  return {static_cast<std::uint64_t>(found.slots), found.in_slot};
+data::Ring Facts::ring(std::uint32_t ring) {
+  const auto found = books_.processors.queues().ring(ring);
+  return {static_cast<std::uint32_t>(found.slots), found.in_slot};
 }
 
 data::HostTransfer Facts::host_transfer(const device::OpRecord& record) {

@@ -47,7 +47,7 @@ class Facts : public data::RunFacts {
   void translate(std::uint32_t origin, address::VirtAddr begin, Bytes size,
                  std::vector<address::PhysPiece>& out) override;
   data::Message message(const device::OpRecord& record) override;
-  data::Ring ring(std::uint64_t ring) override;
+  data::Ring ring(std::uint32_t ring) override;
   /// Without the bytes.
   data::HostTransfer host_transfer(const device::OpRecord& record) override;
   data::RequestOrder request_order(std::uint32_t request) override;

@@ -76,9 +76,9 @@ class SimulatedCollective {
       const auto m = device::message_of(record, origin(record.origin));
       return {m.ring, m.number};
     }
-    data::Ring ring(std::uint64_t number) override {
-      const auto r = world_.processors_.queues().ring(static_cast<std::uint32_t>(number));
-      return {static_cast<std::uint64_t>(r.slots), r.in_slot};
+    data::Ring ring(std::uint32_t number) override {
+      const auto r = world_.processors_.queues().ring(number);
+      return {static_cast<std::uint32_t>(r.slots), r.in_slot};
     }
     data::HostTransfer host_transfer(const device::OpRecord&) override { return {}; }
     data::RequestOrder request_order(std::uint32_t request) override { return {request, {}}; }

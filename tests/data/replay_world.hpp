@@ -111,7 +111,7 @@ class World : public RunFacts {
 
   /// A send in `direction` goes to the peer's `to` queue.
   void wire(PeCoord from, std::string direction, PeCoord to, std::string arrives) {
-    const auto ring = static_cast<std::uint64_t>(rings_.size());
+    const auto ring = static_cast<std::uint32_t>(rings_.size());
     rings_.push_back(default_ring);
     send_ring_[{from, direction}] = ring;
     receive_ring_[{to, arrives}] = ring;
@@ -150,7 +150,7 @@ class World : public RunFacts {
   Message message(const device::OpRecord& record) override {
     return messages_.at({record.origin, record.command});
   }
-  Ring ring(std::uint64_t ring) override { return rings_[ring]; }
+  Ring ring(std::uint32_t ring) override { return rings_[ring]; }
   HostTransfer host_transfer(const device::OpRecord& record) override {
     auto& transfer = host_.at(origins_[record.origin].launch);
     HostTransfer result{{}, transfer.bytes};
@@ -246,10 +246,10 @@ class World : public RunFacts {
   std::vector<RequestOrder> requests_;
   std::map<std::uint32_t, Transfer> host_;
   std::vector<Ring> rings_;
-  std::map<std::pair<PeCoord, std::string>, std::uint64_t> send_ring_, receive_ring_;
+  std::map<std::pair<PeCoord, std::string>, std::uint32_t> send_ring_, receive_ring_;
   std::map<std::pair<std::uint32_t, Command>, Message> messages_;
-  std::map<std::uint64_t, std::uint64_t> sends_, receives_;  // by ring
-  std::set<std::pair<std::uint64_t, std::uint64_t>> sent_;
+  std::map<std::uint32_t, std::uint32_t> sends_, receives_;  // by ring
+  std::set<std::pair<std::uint32_t, std::uint32_t>> sent_;
   std::vector<Name> names_;
   MemoryStore store_;
   Time clock_;

@@ -59,9 +59,9 @@ class World : public device::testing::QueueWorld, private RunFacts {
     const device::QueueMessage m = message_of(record, origin(record.origin));
     return {m.ring, m.number};
   }
-  Ring ring(std::uint64_t number) override {
-    const auto r = processors.queues().ring(static_cast<std::uint32_t>(number));
-    return {static_cast<std::uint64_t>(r.slots), r.in_slot};
+  Ring ring(std::uint32_t number) override {
+    const auto r = processors.queues().ring(number);
+    return {static_cast<std::uint32_t>(r.slots), r.in_slot};
   }
   HostTransfer host_transfer(const OpRecord&) override { return {}; }
   RequestOrder request_order(std::uint32_t request) override { return {request, {}}; }

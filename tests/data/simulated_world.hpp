@@ -22,7 +22,7 @@ class KernelFacts : public RunFacts {
     kernels_.device.mmu(origin(index).pe).translate(begin, size, out);
   }
   Message message(const device::OpRecord&) override { return {}; }
-  Ring ring(std::uint64_t) override { return {}; }
+  Ring ring(std::uint32_t) override { return {}; }
   HostTransfer host_transfer(const device::OpRecord&) override { return {}; }
   RequestOrder request_order(std::uint32_t) override { return {}; }
 
