@@ -143,8 +143,8 @@ class Pe : private RoomListener, private QueueUser {
   void give_back(isa::ValueId value);
 
   // Sends and receives.
-  static Queue sends_of(const QueuePort& port) { return kEngines + 2 * static_cast<std::size_t>(port.index); }
-  static Queue receives_of(const QueuePort& port) { return sends_of(port) + 1; }
+  static Queue sends_of(int port) { return kEngines + 2 * static_cast<std::size_t>(port); }
+  static Queue receives_of(int port) { return sends_of(port) + 1; }
   /// Of a send, or of a receive from a direction.
   QueuePort& port_of(Queue queue) const;
   void open_ports();

@@ -30,7 +30,7 @@ QueuePort& Pe::port_of(Queue queue) const { return *(*ports_)[(queue - kEngines)
 
 Pe::Queue Pe::queue_of_port(const isa::Command& command) const {
   if (command.detail == isa::kNone) return queues_.size() - 1;  // receives from any direction
-  const QueuePort& port = *(*ports_)[static_cast<std::size_t>(task_->queues->ends[command.detail])];
+  const int port = task_->queues->ends[command.detail];
   return command.kind == isa::CommandKind::ipcq_send ? sends_of(port) : receives_of(port);
 }
 
@@ -56,13 +56,13 @@ Cause Pe::why_now_in_port(const Order& order) const {
 }
 
 void Pe::on_credit(QueuePort& port) {
-  if (in_use(port)) start_ready(sends_of(port));
+  if (in_use(port)) start_ready(sends_of(port.index));
 }
 
 void Pe::on_message(QueuePort& port) {
   if (!in_use(port)) return;
   claim_messages();
-  start_ready(receives_of(port));
+  start_ready(receives_of(port.index));
 }
 
 /// Receives claim messages in program order: each the next of its direction, announced or not; one from any
@@ -76,14 +76,14 @@ void Pe::claim_messages() {
     receive.claim(*port);
     if (!receive.from_any()) continue;
     queues_[receive.in].pop_front();
-    receive.move_to(receives_of(*port));
+    receive.move_to(receives_of(port->index));
     queues_[receive.in].insert(receive);
   }
   if (claimed == 0) return;
   const bool held_back = claimed > 1 || unclaimed_.size() > 1;
   unclaimed_.erase(unclaimed_.begin(), unclaimed_.begin() + static_cast<std::ptrdiff_t>(claimed));
   if (held_back)
-    for (const auto& port : *ports_) start_ready(receives_of(*port));
+    for (const auto& port : *ports_) start_ready(receives_of(port->index));
 }
 
 /// Of several announced at one instant the first in the order of directions.
