@@ -55,7 +55,7 @@ struct Simulation::Worker {
 
 /// Events that a window must take off the busiest thread to be worth a meeting of all threads, if that is for
 /// the run to judge. A meeting takes about a microsecond, an event 50 to 150 ns.
-constexpr std::uint64_t kWorthSharing = 50;
+constexpr std::uint64_t kWorthSharing = 20;
 /// A share of so many events is over before anybody who waits for it falls asleep, unless its thread has no core.
 constexpr std::uint64_t kShortShare = 300;
 constexpr int kLongestRest = 4096;
