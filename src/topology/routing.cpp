@@ -16,7 +16,11 @@ class Graph::Router {
         at_(graph.locate(from)),
         to_(graph.locate(to)),
         conn_(graph.connection(from, to)),
-        out_(out) {}
+        out_(out) {
+    constexpr std::size_t kUsual = 16;  // links of a way, if it is not long
+    out_.reserve(kUsual);
+    scratch_.reserve(kUsual);
+  }
 
   void walk() {
     if (at_.sip != to_.sip) {
