@@ -375,9 +375,11 @@ void Pe::retire(Op& op) {
   const bool by_retiring = op.in != gemm && op.in != math && op.in < kEngines;
   if (by_retiring) engine_free_[op.in] = Cause::at(op.ref, now, Reason::engine);
   release_scratch(op.command());
-  op.recycle();
-  start_all(op.index());
-  if (op.in == dma_read) stream_->on_channel_room(engine_free_[dma_read]);
+  const isa::CommandIndex command = op.index();
+  const bool left_read_channel = op.in == dma_read;
+  op.recycle();  // it may be the next one that starts
+  start_all(command);
+  if (left_read_channel) stream_->on_channel_room(engine_free_[dma_read]);
   progressed();
 }
 
