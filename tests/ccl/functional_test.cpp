@@ -208,6 +208,28 @@ TEST(FunctionalRunner, CountsSlotsThatLiveTilesHold) {
                     HasSubstr("in a cycle: ranks 0 → 1 → 2 → 3")));
 }
 
+// Of two slots the second is free and the first is held: the third message would go into the first.
+TEST(FunctionalRunner, FillsSlotsInTurn) {
+  FunctionalWorld world{.ranks = first_pes(2), .links = ring_1d(first_pes(2)), .tensors = {}};
+  for (auto& input : ranks_plus_one(2)) world.tensors.push_back({input});
+  const auto run = [&](bool in_turn) {
+    const auto kernel = [in_turn](tl::Context& tl, const FunctionalRank& me) {
+      const auto mine = me.tensors[0];
+      if (me.rank == 0)
+        for (int i = 0; i < 3; ++i) tl.send("E", tl.load(mine, {4}, f32));
+      if (me.rank == 0) return;
+      const auto first = tl.recv("W", {4}, f32), second = tl.recv("W", {4}, f32);
+      tl.store(mine, in_turn ? first : second);
+      const auto third = tl.recv("W", {4}, f32);
+      tl.store(mine, third + (in_turn ? second : first));
+    };
+    return run_functional(kernel, world, {.slots = 2, .in_slot = true});
+  };
+  EXPECT_EQ(run(true).tensors[1][0].view<float>()[0], 2);
+  EXPECT_THAT(error_of<SimulationError>([&] { run(false); }).what(),
+              HasSubstr("send E for a free slot at rank 1 (0 unread, 2 held by live tiles)"));
+}
+
 TEST(FunctionalRunner, RefusesRecvAnyUnlessItsOrderIsGiven) {
   const auto kernel = [](tl::Context& tl, const FunctionalRank& me) {
     if (me.rank > 0) return void(tl.send("parent", tl.load(me.tensors[0], {4}, f32)));

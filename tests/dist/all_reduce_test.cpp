@@ -109,6 +109,34 @@ TEST(AllReduce, OverSomeRanksLeavesTheOthersAlone) {
   });
 }
 
+TEST(AllReduce, OfSeveralGroupsOneAfterTheOtherIsTheirs) {
+  Torch torch(machine(4));
+  const std::vector<std::vector<int>> groups = {{0, 1}, {2, 3}, {1, 2, 3}, {3, 0}, {0, 1, 2, 3}, {0, 1}};
+  on_all_ranks(torch, [&](int rank) {
+    for (const auto& ranks : groups) {
+      if (std::ranges::find(ranks, rank) == ranks.end()) continue;
+      Tensor x = torch.from_numpy(numbers({64}, rank), {}, "x");
+      all_reduce(x, ReduceOp::SUM, Group::of(ranks));
+      EXPECT_EQ(x.numpy(), sum_of({64}, ranks));
+    }
+  });
+  EXPECT_TRUE(torch.hazards().empty());
+}
+
+// Rank 0 has called both before any other has called one.
+TEST(AllReduce, OverPesSeveralAtOnceStayApart) {
+  Torch torch(machine(2));
+  use_pes(torch, 5);
+  on_all_ranks(torch, [&](int rank) {
+    Tensor x = torch.from_numpy(numbers({50}, rank), {}, "x"),
+           y = torch.from_numpy(numbers({9}, rank), {}, "y");
+    Work first = all_reduce(x, ReduceOp::SUM, {}, true), second = all_reduce(y, ReduceOp::SUM, {}, true);
+    first.wait(), second.wait();
+    EXPECT_EQ(x.numpy(), sum_of({50}, {0, 1, 2, 3, 4}));
+    EXPECT_EQ(y.numpy(), sum_of({9}, {0, 1, 2, 3, 4}));
+  });
+}
+
 // The queues of SIP 1 are installed when its long launch is over; the first message must not come before.
 TEST(AllReduce, BeginsWhenTheQueuesOfAllSipsAreThere) {
   Torch torch(machine(2));

@@ -151,6 +151,24 @@ TEST(Groups, NumberTheirMembersInTheOrderGiven) {
   });
 }
 
+/// The SIPs on which copies were renewed.
+std::vector<int> renewed(const Torch& torch) {
+  std::vector<int> sips;
+  for (const auto& trace : torch.traces())
+    if (trace.name == "copy_inside" && trace.phase == runtime::Phase::launch) sips.push_back(trace.sip);
+  return sips;
+}
+
+TEST(Reduce, OfCopiesRenewsThoseOfTheRootAlone) {
+  Torch torch(machine(3));
+  on_all_ranks(torch, [&](int rank) {
+    Tensor x = torch.from_numpy(numbers({64}, rank), kCopies);
+    reduce(x, 1);
+    EXPECT_EQ(x.numpy(), rank == 1 ? sum_of({64}, {0, 1, 2}) : numbers({64}, rank));
+  });
+  EXPECT_THAT(renewed(torch), ElementsAre(1));
+}
+
 TEST(SendAndRecv, OfCopiesRenewThoseOfTheReceiverAlone) {
   Torch torch(machine(2));
   on_all_ranks(torch, [&](int rank) {
@@ -158,10 +176,7 @@ TEST(SendAndRecv, OfCopiesRenewThoseOfTheReceiverAlone) {
     rank == 0 ? send(x, 1) : recv(x, 0);
     EXPECT_EQ(x.numpy(), numbers({64}, 0));
   });
-  std::vector<int> renewed;
-  for (const auto& trace : torch.traces())
-    if (trace.name == "copy_inside" && trace.phase == runtime::Phase::launch) renewed.push_back(trace.sip);
-  EXPECT_THAT(renewed, ElementsAre(1));
+  EXPECT_THAT(renewed(torch), ElementsAre(1));
 }
 
 TEST(CollectivesOverCubes, CountCubesAsMembers) {

@@ -286,6 +286,7 @@ TEST(ProcessGroup, IsInitializedOnceBeforeSpawnOrOnceByEveryRank) {
   };
   spawn(torch, twice, 2);
   EXPECT_FALSE(is_initialized(torch));  // as processes would, ranks have taken it with them
+  spawn(torch, twice, 2);
   init_process_group(torch);
   EXPECT_THAT(complaint([&] { init_process_group(torch); }), HasSubstr("initialized already"));
   const auto causes = failures([&] {

@@ -117,5 +117,20 @@ TEST(Fiber, HasAStackLikeAThread) {
   EXPECT_EQ(frames, 1024);
 }
 
+// Stacks of 8 MiB lie side by side: who grows out of his must not write into the next one.
+TEST(FiberDeathTest, EndsWithTheStackAndNotInAnotherOne) {
+  const auto overflow = [] {
+    Fiber caller;
+    Fiber other([] {
+      volatile char top = 0;
+      const volatile char* const below =
+          &top - (std::ptrdiff_t{8} << 20) - 2048;  // the first frames take less
+      std::exit(*below == 0 ? 0 : 0);
+    });
+    caller.switch_to(other);
+  };
+  EXPECT_DEATH(overflow(), "");
+}
+
 }  // namespace
 }  // namespace kernbench::dist

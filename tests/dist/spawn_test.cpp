@@ -1,5 +1,6 @@
 #include <chrono>
 #include <random>
+#include <set>
 #include <thread>
 
 #include "dist/dist_world.hpp"
@@ -198,6 +199,42 @@ TEST(Spawn, RanksThatHaveNotBegunWhenAnotherFailsNeverDo) {
   EXPECT_THAT(began, ElementsAre(0));
 }
 
+TEST(Spawn, ARankThatEndsLeavesItsStackToTheNext) {
+  Torch torch(load());
+  use_pes(torch, 64);
+  std::set<const void*> stacks;
+  const auto note = [&](int) {
+    const char here = 0;
+    stacks.insert(&here);
+  };
+  spawn(torch, note, 64);
+  EXPECT_EQ(stacks.size(), 1u);
+}
+
+// Whatever it catches, it gets no further than its next wait, though what that waits for is there already.
+TEST(Spawn, AStoppedRankCannotGoOn) {
+  Torch torch(load());
+  bool stopped = false, went_on = false;
+  const auto fn = [&](int rank) {
+    torch.ahbm.set_device(rank);
+    if (rank == 1) work(torch, rank, 1000), throw std::runtime_error("enough");
+    Tensor x = torch.zeros({64}, i32, {}, "x");
+    const auto quick = torch.launch("add", add, x, 1);
+    torch.wait(quick);
+    try {
+      for (int i = 0; i < 100; ++i) torch.wait(torch.launch("add", add, x, 1));
+    } catch (...) {
+      stopped = true;
+      torch.wait(quick);
+      went_on = true;
+    }
+  };
+  const auto causes = failures([&] { spawn(torch, fn, 2); });
+  EXPECT_EQ(causes.size(), 1u);
+  EXPECT_TRUE(stopped);
+  EXPECT_FALSE(went_on);
+}
+
 TEST(Spawn, AFaultOfTheSimulatedProgramReachesTheHostAndTheContextWorksOn) {
   Torch torch(load());
   const auto stray = [](tl::Context& tl, tl::Ptr x) { tl.store(x, tl.load(x + (1 << 20), {64}, i32)); };
@@ -246,6 +283,48 @@ TEST(Spawn, WhatRanksWaitedForTheHostHasWaitedFor) {
     if (rank == 0) torch.wait(torch.launch("add", add, x, 1));
   };
   spawn(torch, launch, 2);
+  x.copy_(filled({64}, 3));
+  EXPECT_EQ(x.numpy(), filled({64}, 3));
+  EXPECT_TRUE(torch.hazards().empty());
+}
+
+// Rank 1 works for long, then the host uses SIP 0: nothing but that work held it up, so the path goes through it.
+TEST(Spawn, TheHostGoesOnBecauseOfTheRankThatEndedLast) {
+  Torch torch(load());
+  Tensor x = torch.zeros({64}, i32, {}, "x");
+  x.numpy();
+  const auto launch = [&](int rank) {
+    torch.ahbm.set_device(rank);
+    Tensor y = torch.zeros({64}, i32, {}, "y");
+    torch.wait(torch.launch("add", add, y, rank == 0 ? 1 : 100));
+  };
+  spawn(torch, launch, 2);
+  x.copy_(filled({64}, 3));
+  x.numpy();
+  const auto path = torch.log().critical_path();
+  // 100 additions, each more than 1 ns: commands, and 64 elements through the vector unit.
+  const auto added = std::ranges::find_if(
+      path.by_line, [](const trace::Share& share) { return share.name.starts_with("spawn_test.cpp:"); });
+  ASSERT_NE(added, path.by_line.end());
+  EXPECT_GT(added->time, 100_ns);
+  EXPECT_TRUE(std::ranges::none_of(path.by_resource, [](const trace::Share& share) {
+    return share.name == "wait_start" && share.time > Time();
+  }));
+}
+
+// PE 1 adds to a tensor of PE 0, through a pointer: what its rank has waited for is in another stream than the host's
+// write afterwards, and still before it.
+TEST(Spawn, WhatRanksWaitedForInTheirStreamsIsBeforeWhatTheHostDoesInOthers) {
+  Torch torch(load());
+  use_pes(torch, 2);
+  Tensor x = torch.from_numpy(filled({64}, 1), {}, "x");
+  x.numpy();
+  const auto launch = [&](int rank) {
+    torch.ahbm.set_device(rank);
+    if (rank == 1) torch.wait(torch.launch("add", add, x.ptr(), 4));
+  };
+  spawn(torch, launch, 2);
+  EXPECT_EQ(x.numpy(), filled({64}, 5));
   x.copy_(filled({64}, 3));
   EXPECT_EQ(x.numpy(), filled({64}, 3));
   EXPECT_TRUE(torch.hazards().empty());
