@@ -124,6 +124,9 @@ TEST(AllReduceBound, IsWhatMustComeOverTheSlowestSharedLink) {
   EXPECT_EQ(ccl::all_reduce_bound(graph, {{a, b}, {neighbour, {1, 0, 1}}}, 1_MiB).time, 16384_ns);
   // Nothing to send: word must come all the same.
   EXPECT_EQ(ccl::all_reduce_bound(graph, {{a, b}}, 0_B).time, std::min(latency(a, b), latency(b, a)));
+  // From the farthest, not the nearest.
+  const PeCoord far{0, 15, 0};
+  EXPECT_EQ(ccl::all_reduce_bound(graph, {{a, neighbour, far}}, 0_B).time, latency(far, a));
   // One alone is done.
   EXPECT_EQ(ccl::all_reduce_bound(graph, {{a}}, 1_MiB).time, Time());
   EXPECT_THAT(ccl::all_reduce_bound(graph, {{a, b}}, 1_MiB).why, HasSubstr("at 128 GB/s"));

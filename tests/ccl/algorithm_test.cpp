@@ -202,6 +202,20 @@ TEST(IntersipAllreduce, FollowsTheSipsOfTheMachine) {
   }
 }
 
+// 20 SIPs as 10 × 2, whose rows keep all their tiles for the columns. A tile is a sixteenth of the scratch, and those at
+// once are an eighth of it: two. Two for each of a row of ten are more than it holds.
+TEST(IntersipAllreduce, KeepsNoMoreTilesOfARowThanTheScratchHolds) {
+  const CollectiveTest test(
+      registry(), "intersip_allreduce",
+      machine_of({.sips = 20, .sip_topology = "torus_2d", .sip_grid = {10, 2}, .cubes = {1, 1}}),
+      {.group = Group::sip});
+  const auto inputs = RandomArrays(4).small(static_cast<int>(test.members().pes().size()), f16, 32 * 256);
+  const FunctionalOptions options{.slot_size = 4_KiB, .slots = 4, .scratch = 8_KiB};
+  const auto result = test.run(inputs, {.slots = 4}, options);
+  const auto wanted = test.expected_by_pe(inputs, {});
+  for (std::size_t i = 0; i < wanted.size(); ++i) EXPECT_EQ(result.tensors[i][0], wanted[i]);
+}
+
 // The chain of a single tile begins behind its owner and ends before it, so two of four SIPs send twice and two once. Lanes
 // have owners one after the other: over 8 lanes everybody sends 12 times.
 TEST(IntersipAllreduce, OfOneTileLoadsAllSipsAlike) {

@@ -227,6 +227,25 @@ TEST(LinkWindows, WarnWhereTheyLimit) {
   EXPECT_THAT(warnings(wide, link_windows(wide, world.machine, graph)), IsEmpty());
 }
 
+TEST(LinkWindows, SayHowManySlotsWouldDo) {
+  Planned world("default");
+  const auto warned = [&](int slots) {
+    const auto plan = world.plan("ring_allreduce", {"ccl.algorithms.ring_allreduce.world_size=2",
+                                                    fmt::format("ccl.defaults.n_slots={}", slots)});
+    const auto found = warnings(plan, link_windows(plan, world.machine, topology::Graph(world.machine)));
+    release(plan, world.pools);
+    return found;
+  };
+  const auto first = warned(1);
+  ASSERT_FALSE(first.empty());
+  const auto at = first[0].find("n_slots: ");
+  ASSERT_NE(at, std::string::npos);
+  const int enough = std::stoi(first[0].substr(at + 9));
+  EXPECT_GT(enough, 2);
+  EXPECT_THAT(warned(enough - 1), ::testing::Not(IsEmpty()));
+  EXPECT_THAT(warned(enough), IsEmpty());
+}
+
 TEST(LinkWindows, AreLongerWhereSlotsAreFarther) {
   Planned world("default");
   const auto round_trip = [&](const char* kind) {

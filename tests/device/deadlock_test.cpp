@@ -274,6 +274,20 @@ TEST(Deadlock, AReceiveFromAnyWaitsForAll) {
   EXPECT_THAT(error.blocked()[0].waits[0].peers, ElementsAre(kPe1, kPe2));
 }
 
+// The second send has neither a tile nor a credit; it is the tile that it waits for.
+TEST(Deadlock, ASendThatWaitsForItsTileIsNotBlamedOnCredits) {
+  World w;
+  w.wiring.rules.slots = 1;
+  w.link(kPe0, "E", kPe1, "W");
+  w.link(kPe0, "S", kPe2, "N");
+  const auto error = w.deadlock_of({kPe0}, [](tl::Context& tl) {
+    tl.send("E", tl.full({128}, 1.0, f16));
+    tl.send("E", tl.recv("S", {128}, f16));
+  });
+  ASSERT_THAT(error.blocked()[0].waits, SizeIs(1));
+  EXPECT_EQ(error.blocked()[0].waits[0].command, "recv S");
+}
+
 TEST(Deadlock, DirectionsThatGoOneWayHaveHalfTheCounters) {
   World w;
   w.link_one_way(kPe0, "E", kPe1, "W");

@@ -81,6 +81,25 @@ TEST(IpcqPoll, WhoHasCreditNeverPolls) {
   EXPECT_EQ(w.spans(kPe0, OpKind::ipcq_send)[1].start, 5_ns);
 }
 
+// The third send looks at 6 ns and at 506 ns; PE 1 frees both slots after 256 ns, one after the other. The second credit
+// changes nothing about the look that finds the first, and is there for the fourth send, the CPU's next command.
+TEST(IpcqPoll, ASecondCreditBeforeTheLookIsFoundByTheNextSend) {
+  QueueWorld w;
+  w.wiring.rules.slots = 2;
+  w.wiring.rules.backpressure = Backpressure::poll;
+  w.wiring.rules.poll = 500_ns;
+  w.link(kPe0, "E", kPe1, "W");
+  w.run({kPe0, kPe1}, [](tl::Context& tl) {
+    const auto x = tl.full({128}, 1.0, f16);
+    if (pe_of(tl) == kPe1) tl.load(tl::Ptr(kSlice), {32, 1024}, f16), tl.fence();
+    for (int i = 0; i < 4; ++i) pe_of(tl) == kPe0 ? void(tl.send("E", x)) : void(tl.recv("W", {128}, f16));
+  });
+  const auto sends = w.spans(kPe0, OpKind::ipcq_send);
+  EXPECT_EQ(sends[1].start, 5_ns);
+  EXPECT_EQ(sends[2].start, 506_ns);
+  EXPECT_EQ(sends[3].start, 507_ns);
+}
+
 // The first send, at 4.5 ns, takes the only slot, which PE 1 does not free before it has 64 KiB, after 256 ns. The tile of
 // the second one is loaded from 5 ns on: 987 ps of overhead, 2 ps there, 8 ns for a burst, 2 B in 8 ps and 3 ps back. It is
 // there at 14 ns, the instant at which the CPU has issued the eighth command behind the send (7 ns … 14 ns): it does
@@ -202,6 +221,25 @@ TEST(IpcqAny, GoesByTheTimeOfTheAnnouncementOverLaunches) {
     tl.recv_any({4}, f16);
   });
   EXPECT_EQ(w.spans(kPe0, OpKind::ipcq_recv), (Spans{{3_ns, 3_ns}, {4_ns, 4_ns}}));
+}
+
+// Both are announced at one instant, the one of the second direction first. The tile stays alive, so nothing goes back.
+TEST(IpcqAny, OfTheSameAgeTakesTheFirstDirection) {
+  Star w;
+  w.install();
+  PeIpcq& ipcq = w.processors.pe(kPe0).ipcq();
+  const auto& ports = *ipcq.find(*w.installed);
+  for (const std::size_t direction : {1, 0}) {
+    const auto& plan = ports[direction]->plan;
+    ipcq.announce(plan.receives_from, plan.receive_ring, SendFacts{.bytes = 8_B}, Time());
+  }
+  w.launch({kPe0}, [](tl::Context& tl) {
+    const auto x = tl.recv_any({4}, f16), y = tl.recv("far", {4}, f16), never = tl.recv("far", {4}, f16);
+    tl.store(tl::Ptr(kSlice), x + y + never);
+  });
+  w.simulate();
+  EXPECT_EQ(ports[0]->receives.my_tail(), 1u);
+  EXPECT_EQ(ports[1]->receives.my_tail(), 0u);
 }
 
 // ── to an address ──

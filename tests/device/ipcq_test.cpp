@@ -111,6 +111,28 @@ TEST(Ipcq, CausesTellWhoWaitedForWhom) {
   EXPECT_EQ(w.of(kPe1, OpKind::dma_write)[0].cause_serial, receive.serial);
 }
 
+// The slot is free when the receiver has its tile, but its credit takes 47 ns back. The tile of the second send is
+// ready meanwhile: what it waits for at last is the credit.
+TEST(Ipcq, ACreditCountsFromWhenItArrives) {
+  QueueWorld w;
+  w.wiring.rules.slots = 1;
+  w.link(kPe0, "E", kOther, "W");
+  w.run({kPe0, kOther}, [](tl::Context& tl) {
+    if (pe_of(tl) == kOther) return void((tl.recv("W", {128}, f16), tl.recv("W", {128}, f16)));
+    auto x = tl.full({128}, 1.0, f16);
+    tl.send("E", x);
+    for (int i = 0; i < 30; ++i) x = x + 1.0;
+    tl.send("E", x);
+  });
+  const auto ready = w.of(kPe0, OpKind::math).back().end;
+  const auto received = w.of(kOther, OpKind::ipcq_recv)[0];
+  const auto second = w.of(kPe0, OpKind::ipcq_send)[1];
+  ASSERT_GT(ready, received.end);
+  ASSERT_GT(second.start, ready);
+  EXPECT_EQ(second.reason, Reason::credit);
+  EXPECT_EQ(second.cause_serial, received.serial);
+}
+
 TEST(Ipcq, RecordsSayWhichMessageTheyAre) {
   QueueWorld w;
   w.link(kPe0, "E", kPe1, "W");

@@ -39,6 +39,7 @@ TEST(Switches, TheTraceHasALineForEverySendAndReceive) {
 TEST(Switches, DebugWarnsOfRanksWithoutADeviceAndOfRanksOutside) {
   const auto suspicious = [] {
     Torch torch(machine(2));
+    torch.ahbm.set_device(0);  // which is the host program's and no rank's
     spawn(
         torch, [&](int) { torch.zeros({8}, f16); }, 2);
     get_rank(torch);
