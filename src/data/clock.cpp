@@ -72,10 +72,18 @@ void Clock::add_up() const {
   entries_ = std::make_unique<const Entries>(std::move(sum));
 }
 
+Clock& Clocks::make() {
+  if (left_ == 0) {
+    chunks_.push_back(std::make_unique<Clock[]>(kChunk));
+    left_ = kChunk;
+  }
+  return chunks_.back()[kChunk - left_--];
+}
+
 ClockPtr Clocks::join(ClockPtr a, ClockPtr b) {
   if (a == b || b == nullptr || (a != nullptr && a->is_made_of(b))) return a;
   if (a == nullptr || b->is_made_of(a)) return b;
-  Clock& joined = all_.emplace_back();
+  Clock& joined = make();
   joined.parts_[0] = a;
   joined.parts_[1] = b;
   return &joined;
@@ -83,7 +91,7 @@ ClockPtr Clocks::join(ClockPtr a, ClockPtr b) {
 
 ClockPtr Clocks::join(std::span<const ClockPtr> all) {
   if (all.size() <= 2) return join(all.empty() ? nullptr : all.front(), all.empty() ? nullptr : all.back());
-  Clock& joined = all_.emplace_back();
+  Clock& joined = make();
   joined.more_ = std::make_unique<std::vector<ClockPtr>>(all.begin(), all.end());
   std::erase(*joined.more_, nullptr);
   return &joined;
@@ -91,7 +99,7 @@ ClockPtr Clocks::join(std::span<const ClockPtr> all) {
 
 ClockPtr Clocks::with(ClockPtr a, Agent agent, std::uint64_t events) {
   if (events == 0 || (a != nullptr && a->agent_ == agent && a->events_ >= events)) return a;
-  Clock& more = all_.emplace_back();
+  Clock& more = make();
   more.agent_ = agent;
   more.events_ = events;
   more.parts_[0] = a;

@@ -5,8 +5,8 @@
 // goes further back than a few steps, and kept then.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <span>
 #include <vector>
@@ -64,7 +64,11 @@ class Clocks {
   ClockPtr with(ClockPtr a, Agent agent, std::uint64_t events);
 
  private:
-  std::deque<Clock> all_;
+  static constexpr std::size_t kChunk = 512;
+  Clock& make();
+
+  std::vector<std::unique_ptr<Clock[]>> chunks_;
+  std::size_t left_ = 0;  // of the last one
 };
 
 }  // namespace kernbench::data
