@@ -16,6 +16,8 @@ constexpr std::array<Member, 6> kEngines = {&EngineUses::gemm,      &EngineUses:
                                             &EngineUses::dma_read,  &EngineUses::dma_write,
                                             &EngineUses::ipcq_send, &EngineUses::ipcq_recv};
 
+constexpr std::size_t kMath = 1;  // of kEngines; before it the GEMM unit, after it those that only move
+
 /// Which of kEngines did it; programs and requests of the host are nobody's.
 std::optional<std::size_t> engine_of(OpKind kind) {
   switch (kind) {
@@ -24,7 +26,7 @@ std::optional<std::size_t> engine_of(OpKind kind) {
       return 0;
     case OpKind::math:
     case OpKind::tile_math:
-      return 1;
+      return kMath;
     case OpKind::dma_read:
     case OpKind::load_scalar:
     case OpKind::tile_dma_in:
@@ -43,9 +45,9 @@ std::optional<std::size_t> engine_of(OpKind kind) {
 
 /// While its engine was busy with it: a GEMM or vector unit while it computes, the last but one of its phases
 /// (fetch and store are other units, at work on other commands meanwhile), else from start to end.
-std::pair<Time, Time> busy_interval(const OpRecord& r) {
+std::pair<Time, Time> busy_interval(const OpRecord& r, std::size_t engine) {
+  if (engine > kMath) return {r.start, r.end};
   const auto phases = phases_of(r);
-  if (phases.resource[2] != Resource::gemm && phases.resource[2] != Resource::math) return {r.start, r.end};
   const Time begin = r.start + phases.length[0] + phases.length[1];
   return {begin, begin + phases.length[2]};
 }
@@ -77,7 +79,7 @@ class Summarizer {
     if (!engine) return add_launch(*pe, r);
     auto& use = pe->summary.engines.*kEngines[*engine];
     ++use.count, use.amount += r.amount;
-    const auto [begin, end] = busy_interval(r);
+    const auto [begin, end] = busy_interval(r, *engine);
     pe->busy[*engine].add(begin, end);
   }
 
