@@ -27,7 +27,10 @@ std::unique_ptr<Route> RouteBook::make(topology::NodeId from, topology::NodeId t
   route->partition = graph_.partition(from);
   route->last_partition = graph_.partition(to);
   Bandwidth slowest;
-  for (const topology::LinkId id : graph_.route(from, to)) {
+  const std::vector<topology::LinkId> links = graph_.route(from, to);
+  route->bandwidths.reserve(links.size());
+  route->hops.reserve(links.size());
+  for (const topology::LinkId id : links) {
     const topology::Link link = graph_.link(id);
     Hop hop;
     hop.link = id;
