@@ -265,7 +265,7 @@ trace::RunLog Engine::log() const {
     names.push_back(request->phase() == Phase::launch
                         ? request->name()
                         : fmt::format("{} {}", to_string(request->phase()), request->name()));
-  return log_.so_far(trace::describe_run(to_yaml(machine()), processors_.origins(), names));
+  return log_.so_far(trace::describe_run(to_yaml(machine()), processors_.origins(), names, options_.threads));
 }
 
 /// Of few records it is not worth a thread.

@@ -1,5 +1,6 @@
 #include "trace/run_info.hpp"
 
+#include <future>
 #include <map>
 #include <utility>
 
@@ -44,12 +45,21 @@ class LineTable {
   std::map<std::pair<std::string, std::uint32_t>, std::uint32_t> ids_;
 };
 
+/// Of every second origin, from `first` on.
+void add_fingerprints(std::vector<OriginInfo>& infos, std::span<const device::Origin> origins,
+                      std::size_t first) {
+  for (std::size_t i = first; i < origins.size(); i += 2)
+    if (const auto* program = origins[i].program) infos[i].fingerprint = program->fingerprint();
+}
+
 }  // namespace
 
 RunInfo describe_run(std::string machine, std::span<const device::Origin> origins,
-                     std::span<const std::string> requests) {
+                     std::span<const std::string> requests, int threads) {
+  constexpr std::size_t kWorthAThread = 16384;  // commands
   RunInfo info{std::move(machine), {}, {}};
   LineTable table(info.lines);
+  std::size_t commands = 0;
   info.origins.reserve(origins.size());
   for (const auto& origin : origins) {
     KB_ASSERT(origin.launch < requests.size(), "an origin belongs to request {}, but the run had {}",
@@ -57,12 +67,17 @@ RunInfo describe_run(std::string machine, std::span<const device::Origin> origin
     auto& out = info.origins.emplace_back(OriginInfo{origin.pe, origin.launch, {}, 0, {}});
     if (const auto* program = origin.program) {
       out.name = program->kernel();
-      out.fingerprint = program->fingerprint();
       out.lines = table.of(*program);
+      commands += out.lines.size();
     } else {
       out.name = requests[origin.launch];
     }
   }
+  const bool shared = threads != 1 && commands >= kWorthAThread;
+  auto half = std::async(shared ? std::launch::async : std::launch::deferred,
+                               [&] { add_fingerprints(info.origins, origins, 1); });
+  add_fingerprints(info.origins, origins, 0);
+  half.get();
   return info;
 }
 

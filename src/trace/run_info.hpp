@@ -38,8 +38,9 @@ struct RunInfo {
   friend bool operator==(const RunInfo&, const RunInfo&) = default;
 };
 
-/// `requests` names the launches and other requests of the host; an origin's `launch` counts in them.
+/// `requests` names the launches and other requests of the host; an origin's `launch` counts in them. Takes a second
+/// thread where that pays, unless `threads` is 1.
 RunInfo describe_run(std::string machine, std::span<const device::Origin> origins,
-                     std::span<const std::string> requests);
+                     std::span<const std::string> requests, int threads = 1);
 
 }  // namespace kernbench::trace
