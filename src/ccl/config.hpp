@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/yaml.hpp"
 #include "device/queue_wiring.hpp"
 #include "kernbench/ccl.hpp"
 #include "kernbench/param.hpp"
@@ -73,8 +74,15 @@ inline constexpr Range kElementRange{1, 0x1p40};
 std::vector<Param> default_params();
 std::vector<Param> entry_params(const Registry& registry);
 
-/// A file, or `default`: the one that ships. Overrides are `defaults.KEY=VALUE` or `algorithms.NAME.KEY=VALUE`, with
-/// `ccl.` before them or not.
+/// A file that has been read, to be loaded with one override after the other.
+struct ConfigFile {
+  std::string name;  // for messages
+  YamlNode root;
+};
+/// A file, or `default`: the one that ships.
+ConfigFile read_config(const std::string& file_or_default);
+/// Overrides are `defaults.KEY=VALUE` or `algorithms.NAME.KEY=VALUE`, with `ccl.` before them or not.
+Config load_config(ConfigFile file, std::span<const std::string> overrides, const Registry& registry);
 Config load_config(const std::string& file_or_default, std::span<const std::string> overrides,
                    const Registry& registry);
 /// The same from text; `file` names it in messages.

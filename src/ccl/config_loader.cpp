@@ -164,23 +164,30 @@ class ConfigLoader {
   Config config_;
 };
 
-Config load_config_text(const std::string& text, const std::string& file,
-                        std::span<const std::string> overrides, const Registry& registry) {
-  YamlNode root = parse_yaml(text, file);
-  for (const auto& override_text : overrides) apply_override(root, override_text);
-  return ConfigLoader(root, file, registry).load();
-}
-
-Config load_config(const std::string& file_or_default, std::span<const std::string> overrides,
-                   const Registry& registry) {
+ConfigFile read_config(const std::string& file_or_default) {
   for (const auto* shipped = kEmbeddedTexts; shipped->name != nullptr; ++shipped)
     if (file_or_default == shipped->name)
-      return load_config_text(shipped->text, "default ccl.yaml", overrides, registry);
+      return {"default ccl.yaml", parse_yaml(shipped->text, "default ccl.yaml")};
   std::error_code error;
   if (!std::filesystem::exists(file_or_default, error))
     throw InputError(
         {"file.missing", file_or_default, "no such file", "give the path of a ccl.yaml, or 'default'"});
-  return load_config_text(read_text_file(file_or_default), file_or_default, overrides, registry);
+  return {file_or_default, parse_yaml(read_text_file(file_or_default), file_or_default)};
+}
+
+Config load_config(ConfigFile file, std::span<const std::string> overrides, const Registry& registry) {
+  for (const auto& override_text : overrides) apply_override(file.root, override_text);
+  return ConfigLoader(file.root, file.name, registry).load();
+}
+
+Config load_config(const std::string& file_or_default, std::span<const std::string> overrides,
+                   const Registry& registry) {
+  return load_config(read_config(file_or_default), overrides, registry);
+}
+
+Config load_config_text(const std::string& text, const std::string& file,
+                        std::span<const std::string> overrides, const Registry& registry) {
+  return load_config({file, parse_yaml(text, file)}, overrides, registry);
 }
 
 }  // namespace kernbench::ccl

@@ -44,17 +44,22 @@ State::~State() = default;
 void State::configure_further(const std::vector<std::string>& overrides) {
   std::vector<std::string> all = overrides_;
   all.insert(all.end(), overrides.begin(), overrides.end());
-  configure(std::string(file_), all, *registry_);
+  configure(ccl::ConfigFile(file_), all, *registry_);
 }
 
 void State::configure(const std::string& file_or_default, const std::vector<std::string>& overrides,
                       ccl::Registry registry) {
+  configure(ccl::read_config(file_or_default), overrides, std::move(registry));
+}
+
+void State::configure(ccl::ConfigFile file, const std::vector<std::string>& overrides,
+                      ccl::Registry registry) {
   if (config_ && !engine_.requests().empty())
     throw InputError({"dist.configure", "", "ccl.yaml is chosen after something was submitted",
                       "choose it before anything else"});
-  config_ = ccl::load_config(file_or_default, overrides, registry);
+  config_ = ccl::load_config(file, overrides, registry);
   last_choice.reset();
-  file_ = file_or_default;
+  file_ = std::move(file);
   overrides_ = overrides;
   registry_ = std::make_unique<ccl::Registry>(std::move(registry));
   wirings_.emplace(engine_, *registry_);
@@ -177,7 +182,10 @@ void State::check_ranks(const std::vector<int>& ranks) const {
 }
 
 Gatherings& State::gatherings(const GroupKey& group) {
-  return gatherings_.try_emplace(group, to_string(group), group.ranks).first->second;
+  const auto known = gatherings_.find(group);
+  return known != gatherings_.end()
+             ? known->second
+             : gatherings_.try_emplace(group, to_string(group), group.ranks).first->second;
 }
 
 std::size_t State::join(const GroupKey& group, JoinedCall call) {

@@ -79,6 +79,7 @@ class State final : public runtime::Engine::Extension {
   void stalled();
 
  private:
+  void configure(ccl::ConfigFile file, const std::vector<std::string>& overrides, ccl::Registry registry);
   /// InputError unless they are some ranks, each once.
   void check_ranks(const std::vector<int>& ranks) const;
   /// InputError unless all SIPs were selected.
@@ -90,7 +91,7 @@ class State final : public runtime::Engine::Extension {
   runtime::Engine& engine_;
   std::optional<QueueTrace> trace_;  // if it is wanted
   std::unique_ptr<ccl::Registry> registry_;
-  std::string file_ = "default";
+  ccl::ConfigFile file_;
   std::vector<std::string> overrides_;
   std::optional<ccl::Config> config_;
   std::optional<Wirings> wirings_;
