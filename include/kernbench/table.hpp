@@ -48,6 +48,10 @@ class Table {
     (*this)[size_++] = item;
   }
 
+  /// Takes room for so many at once, as far as they fit the first block.
+  void reserve(std::size_t size) {
+    if (capacity_ < std::min(size, kBlock)) resize_first(std::min(size, kBlock));
+  }
   /// Gives back what a short table took too much.
   void trim() {
     if (capacity_ <= kBlock && size_ < capacity_) resize_first(size_);
@@ -93,7 +97,7 @@ class Table {
       more_.push_back(std::make_unique_for_overwrite<T[]>(kBlock));
       capacity_ += kBlock;
     } else {
-      resize_first(capacity_ == 0 ? 8 : 2 * capacity_);
+      resize_first(std::clamp<std::size_t>(2 * capacity_, 8, kBlock));
     }
   }
 

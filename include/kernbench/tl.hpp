@@ -76,8 +76,9 @@ struct Environment {
   std::array<int, 3> num_programs = {1, 1, 1};  // PEs of a cube, cubes of a SIP, SIPs that take part
   Bytes scratch = Bytes(1 << 20);
   std::optional<std::vector<Queue>> queues;  // not given: any direction is accepted
-  std::vector<Shard> shards;  // of all tensor arguments; several of one tensor in dealing order
-  ScalarSource scalars;       // not given: load_scalar is an error
+  std::vector<Shard> shards;           // of all tensor arguments; several of one tensor in dealing order
+  ScalarSource scalars;                // not given: load_scalar is an error
+  const isa::Program* like = nullptr;  // one that is probably as long, so that room is made at once
 };
 
 struct LoadOptions {

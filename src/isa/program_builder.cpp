@@ -15,9 +15,14 @@ std::uint64_t hash_of(std::span<const std::int64_t> words) {
 
 }  // namespace
 
-ProgramBuilder::ProgramBuilder(std::string kernel, PeCoord pe) {
+ProgramBuilder::ProgramBuilder(std::string kernel, PeCoord pe, const Program* like) {
   program_.kernel_ = std::move(kernel);
   program_.pe_ = pe;
+  if (like == nullptr) return;
+  program_.commands_.reserve(like->commands_.size());
+  program_.values_.reserve(like->values_.size());
+  program_.places_.reserve(like->places_.size());
+  program_.scalars_.reserve(like->scalars_.size());
 }
 
 Program ProgramBuilder::take(std::int64_t peak_granules) {

@@ -15,7 +15,8 @@ namespace kernbench::isa {
 
 class ProgramBuilder {
  public:
-  ProgramBuilder(std::string kernel, PeCoord pe);
+  /// Makes room for as much as is in `like`, if it is given.
+  ProgramBuilder(std::string kernel, PeCoord pe, const Program* like = nullptr);
 
   const Program& program() const { return program_; }
   /// Trims small tables and sets the peak of the scratch. The builder must not be used afterwards.

@@ -173,6 +173,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   StorageSpace space_;
   Requests requests_;
   std::vector<std::unique_ptr<Stream>> streams_;
+  std::shared_ptr<const isa::Program> recorded_last_;
   std::vector<Launches> launches_;             // per SIP
   std::vector<std::size_t> without_programs_;  // per SIP: the first launches, of which they are gone
   HostThread main_;

@@ -78,7 +78,8 @@ tl::Environment Engine::environment(const LaunchSpec& spec, const std::vector<co
       .scratch = space_.pools().layout().tcm_scratch,
       .queues = std::vector<tl::Queue>(),
       .shards = {},
-      .scalars = [this, pe](std::uint64_t at, DType dtype) { return read_scalar(pe, at, dtype); }};
+      .scalars = [this, pe](std::uint64_t at, DType dtype) { return read_scalar(pe, at, dtype); },
+      .like = recorded_last_.get()};
   if (spec.wiring)
     for (const auto& end : spec.wiring->ends(pe))
       environment.queues->push_back(
@@ -112,7 +113,7 @@ std::shared_ptr<Request> Engine::launch(const LaunchSpec& spec,
   for (const PeCoord& pe : spec.targets) {
     tl::Context tl(environment(spec, distinct, pe));
     body(tl);
-    programs.push_back(std::make_shared<const isa::Program>(tl.take_program()));
+    programs.push_back(recorded_last_ = std::make_shared<const isa::Program>(tl.take_program()));
   }
   const int sip = spec.targets.front().sip;
   const auto request =

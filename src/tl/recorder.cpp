@@ -22,7 +22,7 @@ Recorder::Recorder(Environment environment)
     : environment_(std::move(environment)),
       recording_(next_recording()),
       scratch_granules_(static_cast<std::uint64_t>(environment_.scratch.count() / isa::kGranuleBytes)),
-      builder_(environment_.kernel, environment_.pe) {}
+      builder_(environment_.kernel, environment_.pe, environment_.like) {}
 
 void Recorder::begin() {
   recording_ = next_recording();
