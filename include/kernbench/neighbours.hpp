@@ -63,8 +63,8 @@ Links tree_binary(std::span<const PeCoord> ranks);
 /// Every rank with every other; the direction to rank 3 is `rank3`.
 Links all_pairs(std::span<const PeCoord> ranks);
 
-/// One of the above by its name: `ring_1d`, `ring_1d_unidir`, `torus_2d` (also `mesh_2d`) and `mesh_2d_no_wrap` on the nearest grid, `tree_binary`, `all_pairs`, `none`.
-/// InputError that lists these if it is none of them.
+/// One of the above by its name: `ring_1d`, `ring_1d_unidir`, `torus_2d` (also `mesh_2d`) and `mesh_2d_no_wrap` on the
+/// nearest grid, `tree_binary`, `all_pairs`, `none`. InputError that lists these if it is none of them.
 Links neighbours(std::string_view topology, std::span<const PeCoord> ranks);
 
 /// The grid of `n` ranks that is nearest to a square, at least as wide as high: 8 is 4 × 2.

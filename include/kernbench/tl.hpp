@@ -78,7 +78,7 @@ struct Environment {
   std::optional<std::vector<Queue>> queues;  // not given: any direction is accepted
   std::vector<Shard> shards;           // of all tensor arguments; several of one tensor in dealing order
   ScalarSource scalars;                // not given: load_scalar is an error
-  const isa::Program* like = nullptr;  // one that is probably as long, so that room is made at once
+  const isa::Program* like = nullptr;  // probably as long: so much room is made; not looked at later
 };
 
 struct LoadOptions {

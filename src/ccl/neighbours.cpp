@@ -85,8 +85,7 @@ bool leads_back(const Link& back, const Link& there) {
 [[noreturn]] void refuse_one_way(const Link& link) {
   refuse("one-way", link, fmt::format("nothing leads back from {}", to_string(link.peer)),
          "every direction needs one at the peer that leads back: it receives what this one sends, and sends "
-         "what this "
-         "one receives");
+         "what this one receives");
 }
 
 void pair_up(const std::vector<const Link*>& there, std::vector<const Link*> back, WayBack& found) {

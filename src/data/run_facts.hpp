@@ -14,7 +14,7 @@ namespace kernbench::data {
 /// One message through a queue. Messages of a ring are numbered from 0 in the order of the sender's programs;
 /// the n-th receive from the ring, in the order of the receiver's programs, gets number n.
 struct Message {
-  std::uint32_t ring = 0;  // the ring's own, of few that are not used
+  std::uint32_t ring = 0;  // its number, counted from 0 over all wirings: tables go by it
   std::uint32_t number = 0;
   friend bool operator==(const Message&, const Message&) = default;
 };

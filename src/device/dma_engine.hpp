@@ -110,7 +110,7 @@ class DmaEngine {
     (queue ? (read ? queue_read_ : queue_write_) : (read ? read_ : write_)).issue(transfer);
   }
   /// A send that is there at `at` passes the engine, one after the other; of those who ask at one instant, the one with the
-  /// smaller rank is the first. `go` is fired when its data may leave; true if that is now.
+  /// smaller rank is the first. `go` is fired when its data may leave; if that is now, it is not, and true is returned.
   bool accept_send(Time at, std::uint32_t rank, sim::Event& go);
 
  private:

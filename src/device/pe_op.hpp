@@ -29,7 +29,7 @@ struct alignas(64) Pe::Order {
 
   Order* next = nullptr;  // in its queue, or idle
   const isa::Command* command = nullptr;
-  QueuePort* port = nullptr;  // null: not claimed
+  QueuePort* port = nullptr;  // of a receive, and of no other; null: not claimed
   // When the CPU had issued it: a cause without its gaps.
   Time instant, met;
   std::uint32_t serial = 0;
@@ -38,8 +38,8 @@ struct alignas(64) Pe::Order {
   bool touches_memory = false;
   isa::CommandIndex index = 0;
   isa::CommandIndex last_operand = isa::kNone;  // the last command that makes one of its tiles
-  std::uint32_t number = 0;
-  std::uint16_t in = 0;  // its queue
+  std::uint32_t number = 0;                     // of a receive: its message
+  std::uint16_t in = 0;                         // its queue
   isa::CommandKind kind = isa::CommandKind::fence;
 };
 

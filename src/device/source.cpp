@@ -58,8 +58,8 @@ void Source::put_in_order(Message& newcomer) {
   newcomer.key_ = key;
 }
 
-/// A source that was idle does not care who was served last. It was not, for who comes at the instant at which the last
-/// packet leaves, whether that happens before or after.
+/// A source without messages does not care who was served last. Who comes at the instant at which the last packet starts
+/// finds it at work, whichever of the two events is the first: hence `emptied_at_`.
 void Source::begin_anew() {
   turn_ = 0;
   others_turn_ = false;

@@ -62,7 +62,7 @@ struct RecordCursor {
   }
 };
 
-/// Of a heap, earliest first, whose first element came later than it was: sinks to its place.
+/// Restores a heap, earliest first, whose first element has come to a later record: it sinks to its place.
 inline void sink_first(std::vector<RecordCursor>& heap) {
   if (heap.empty()) return;
   const RecordCursor sinking = heap.front();
