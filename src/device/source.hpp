@@ -156,8 +156,8 @@ class alignas(64) Source {
     Time link_was_free_at;
   };
   Latest latest_;
-  Time emptied_at_ =
-      Time::from_ps(-1);         // when the last packet of the last open message started, if not by a plan
+  /// When the last packet of the last open message started, if it was not in a plan.
+  Time emptied_at_ = Time::from_ps(-1);
   std::vector<Latest> earlier_;  // of the same instant: a packet may take no time on a very fast link
   std::uint64_t mark_ = 0;
   /// The use that had the link last.
