@@ -322,7 +322,24 @@ bool Pe::can_start(OrderQueue& waiting, Queue queue) {
   return engine_has_room(queue) && is_ready(waiting);
 }
 
+/// Commands for the units wait until a composite has had its chance at this instant.
 void Pe::start_ready(Queue queue) {
+  if ((queue == gemm || queue == math) && queues_[queue].first && !stream_->idle()) return stream_->feed();
+  start_first(queue);
+}
+
+void Pe::start_beside_stream() {
+  start_first(gemm);
+  start_first(math);
+}
+
+/// Whether commands may compete with the composite that is streamed: some wait, or the CPU may issue some at any instant.
+bool Pe::has_own_work() const {
+  if (queues_[dma_read].first || queues_[gemm].first || queues_[math].first) return true;
+  return hold_.what != Hold::until_all_retired && hold_.what != Hold::until_retired;
+}
+
+void Pe::start_first(Queue queue) {
   OrderQueue& waiting = queues_[queue];
   while (waiting.first && !aborted_ && can_start(waiting, queue)) {
     Order& order = waiting.pop_front();

@@ -124,6 +124,9 @@ class Pe : private RoomListener, private QueueUser {
 
   // The queues.
   void start_ready(Queue queue);
+  void start_first(Queue queue);
+  void start_beside_stream();
+  bool has_own_work() const;
   void start_all(isa::CommandIndex retired = isa::kNone);
   isa::CommandIndex last_producer(const isa::Command& command) const;
   isa::CommandIndex missing(const Order& order) const;

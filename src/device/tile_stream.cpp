@@ -65,7 +65,7 @@ class TileStream::Epilogue final : public Work {
   TileStream& stream_;
 };
 
-TileStream::TileStream(Pe& pe) : pe_(pe), begin_(*this) {}
+TileStream::TileStream(Pe& pe) : pe_(pe), begin_(*this), all_have_come_(*this) {}
 TileStream::~TileStream() = default;
 
 void TileStream::start(Pe::CompositeOp& op) {
@@ -104,9 +104,25 @@ TileStream::Tile TileStream::tile_of(std::int64_t step) const {
   return t;
 }
 
-/// Starts what can be started: transfers of the newest step, then further steps.
+/// The read channel and the units are shared with the PE's own commands. Who takes them at an instant must not depend on the
+/// order of its events: loads go first, then the stream, then the commands for the units.
 void TileStream::feed() {
-  while (op_ && feed_step()) {
+  if (!pe_.has_own_work()) return feed_now();
+  if (all_have_come_.scheduled()) return;
+  woken_have_gone_ = false;
+  pe_.partition_.schedule(all_have_come_, Time());
+}
+
+/// Behind all events that were to happen at this instant; and, the second time, behind a CPU that one of them has woken.
+void TileStream::all_have_come() {
+  if (!std::exchange(woken_have_gone_, true)) return pe_.partition_.schedule(all_have_come_, Time());
+  feed_now();
+  pe_.start_beside_stream();
+}
+
+/// Starts what can be started, if the scheduler is done: transfers of the newest step, then further steps.
+void TileStream::feed_now() {
+  while (op_ && !begin_.scheduled() && feed_step()) {
   }
 }
 

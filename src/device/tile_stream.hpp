@@ -21,9 +21,9 @@ class TileStream {
   bool idle() const { return op_ == nullptr; }
   void start(Pe::CompositeOp& op);
   /// The matrix unit can take another step.
-  void on_room() {
-    if (!begin_.scheduled()) feed();
-  }
+  void on_room() { feed(); }
+  /// The PE's own commands for the units start when what comes at this instant has been seen to.
+  void feed();
   /// A load has left the read channel, which may have been full.
   void on_channel_room(const Cause& left) {
     room_ = left;
@@ -49,7 +49,8 @@ class TileStream {
   };
 
   void begin();
-  void feed();
+  void all_have_come();
+  void feed_now();
   bool feed_step();
   void start_transfer(Step& step, bool is_a);
   void issue(Transfer& transfer);
@@ -91,6 +92,8 @@ class TileStream {
   std::vector<std::unique_ptr<Epilogue>> all_epilogues_;
   std::vector<Epilogue*> idle_epilogues_;
   sim::MemberEvent<&TileStream::begin> begin_;
+  sim::MemberEvent<&TileStream::all_have_come> all_have_come_;
+  bool woken_have_gone_ = false;
 };
 
 }  // namespace kernbench::device

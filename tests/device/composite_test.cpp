@@ -196,6 +196,29 @@ TEST(Composite, GoesOnWhenLoadsLeaveTheReadChannelThatTheyFilled) {
   EXPECT_EQ(k.spans(OpKind::tile_dma_in)[0].start, k.spans(OpKind::dma_read)[2].end);
 }
 
+// A load of 16 KiB, two of 4 KiB and the composite's first three, 16 ns each, follow each other in the slice: products x · y
+// can start when y is there, at 107.005 ns, and leave the fetch stage 16 ns later. At that instant the composite's first tile
+// is there, so its step goes before the second product; at 139.005 ns its second one. Its third comes a turn of that
+// step's fetch later, at 155.505 ns, so the second product starts at 155.005 ns.
+TEST(Composite, GoesBeforeProductsOfTheSameInstant) {
+  for (const bool runs : {true, false}) {
+    Kernels k({}, {.runs = runs});
+    k.run({0, 0, 0}, [](tl::Context& tl) {
+      const auto a = tl.load(tl::Ptr(kBase), {64, 128}, f16);
+      const auto x = tl.load(tl::Ptr(kBase), {32, 64}, f16);
+      const auto y = tl.load(tl::Ptr(kBase + 0x10000), {64, 32}, f16);
+      tl.composite("gemm", a, tl.ref(tl::Ptr(kBase + (16 << 20)), {128, 128}, f16),
+                   tl.ref(tl::Ptr(kBase + (32 << 20)), {64, 128}, f16));
+      tl.dot(x, y);
+      tl.dot(x, y);
+    });
+    EXPECT_EQ(k.spans(OpKind::gemm)[0].start, 107'005_ps) << runs;
+    EXPECT_EQ(k.spans(OpKind::tile_gemm)[0].start, 123'005_ps) << runs;
+    EXPECT_EQ(k.spans(OpKind::tile_gemm)[1].start, 139'005_ps) << runs;
+    EXPECT_EQ(k.spans(OpKind::gemm)[1].start, 155'005_ps) << runs;
+  }
+}
+
 // A product leaves the matrix unit's fetch stage while the scheduler is still at work on the composite.
 TEST(Composite, StartsNothingBeforeTheSchedulerIsDone) {
   Kernels k({"pe.pe_scheduler.overhead_ns=1000"});
