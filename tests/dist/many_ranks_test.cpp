@@ -1,6 +1,5 @@
 // What is said when hundreds of ranks fail: who did what in a few lines, of few ranks each one's.
 #include "dist/dist_world.hpp"
-#include "kernbench/ccl_steps.hpp"
 
 namespace kernbench::dist {
 namespace {
