@@ -232,7 +232,7 @@ TEST(LinkWindows, SayHowManySlotsWouldDo) {
   const auto warned = [&](int slots) {
     const auto plan = world.plan("ring_allreduce", {"ccl.algorithms.ring_allreduce.world_size=2",
                                                     fmt::format("ccl.defaults.n_slots={}", slots)});
-    const auto found = warnings(plan, link_windows(plan, world.machine, topology::Graph(world.machine)));
+    auto found = warnings(plan, link_windows(plan, world.machine, topology::Graph(world.machine)));
     release(plan, world.pools);
     return found;
   };
