@@ -157,9 +157,9 @@ std::string summary(const Matrix& matrix) {
     ++count;
   }
   const char* unit = matrix.request.bandwidth ? "GB/s" : "ns";
-  return fmt::format("{} × {}: {:.3f} to {:.3f} {}, mean {:.3f}. {}\n", matrix.rows.size(),
-                     matrix.columns.size(), least, most, unit,
-                     sum / static_cast<double>(std::max<std::size_t>(count, 1)), matrix.remark);
+  return fmt::format("{} × {}: {:.3f} to {:.3f} {}, mean {:.3f}.{}{}\n", matrix.rows.size(),
+                     matrix.columns.size(), least, most, unit, sum / static_cast<double>(count),
+                     matrix.remark.empty() ? "" : " ", matrix.remark);
 }
 
 int run_matrix(const Session& session, MatrixOptions& options) {

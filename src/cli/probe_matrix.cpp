@@ -151,6 +151,10 @@ Matrix measure_matrix(device::Prober& prober, const MatrixRequest& request) {
       const double ns = prober.time(prober.make_case(row.node, column.node, request.op, request.bytes)).ns();
       value = request.bandwidth ? static_cast<double>(request.bytes.count()) / ns : ns;
     }
+  if (std::ranges::none_of(matrix.values, &std::optional<double>::has_value))
+    throw InputError({"probe.matrix", "",
+                      fmt::format("there is one {} here, and no way from it to itself", request.from),
+                      "name parts of two kinds, or take more of the machine with --within"});
   return matrix;
 }
 

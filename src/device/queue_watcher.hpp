@@ -27,6 +27,8 @@ class QueueWatcher {
   virtual void on_send(const QueueEvent& event) = 0;
   /// A receive has retired.
   virtual void on_receive(const QueueEvent& event) = 0;
+  /// The simulation pauses, on the host's thread: what comes later happens later than what has been seen.
+  virtual void on_pause() {}
 };
 
 }  // namespace kernbench::device

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <string_view>
+#include <tuple>
 
 namespace kernbench::dist {
 
@@ -12,10 +14,19 @@ bool is_switched_on(const char* variable) {
   return value != nullptr && std::string_view(value) != "" && std::string_view(value) != "0";
 }
 
-void QueueTrace::print(const char* what, const char* arrow, const device::QueueEvent& e) {
+void QueueTrace::note(const device::QueueEvent& event, bool sent) {
   const std::lock_guard lock(mutex_);
-  fmt::print(out_, "[ccl] {:>14.3f} ns {:<20} {} {:<10} {} {:<20} {:>8} B\n", e.at.ns(), to_string(e.pe),
-             what, e.direction, arrow, to_string(e.peer), e.bytes.count());
+  lines_.push_back({event, sent});
+}
+
+void QueueTrace::on_pause() {
+  std::ranges::sort(lines_, {}, [](const Line& l) {
+    return std::tuple(l.event.at, l.event.pe, l.sent, l.event.ring, l.event.number);
+  });
+  for (const auto& [e, sent] : lines_)
+    fmt::print(out_, "[ccl] {:>14.3f} ns {:<20} {} {:<10} {} {:<20} {:>8} B\n", e.at.ns(), to_string(e.pe),
+               sent ? "send" : "recv", e.direction, sent ? "→" : "←", to_string(e.peer), e.bytes.count());
+  lines_.clear();
 }
 
 void warn(const std::string& text) {

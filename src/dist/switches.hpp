@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "device/queue_watcher.hpp"
 
@@ -13,18 +14,25 @@ namespace kernbench::dist {
 /// Set, and not to 0 or nothing.
 bool is_switched_on(const char* variable);
 
-/// A line for each send that is taken and each receive that is done.
+/// A line for each send that is taken and each receive that is done, by time, then PE: printed when the simulation
+/// pauses, for partitions take turns, or run at once.
 class QueueTrace final : public device::QueueWatcher {
  public:
   explicit QueueTrace(std::FILE* out) : out_(out) {}
-  void on_send(const device::QueueEvent& event) override { print("send", "→", event); }
-  void on_receive(const device::QueueEvent& event) override { print("recv", "←", event); }
+  void on_send(const device::QueueEvent& event) override { note(event, true); }
+  void on_receive(const device::QueueEvent& event) override { note(event, false); }
+  void on_pause() override;
 
  private:
-  void print(const char* what, const char* arrow, const device::QueueEvent& event);
+  struct Line {
+    device::QueueEvent event;
+    bool sent;
+  };
+  void note(const device::QueueEvent& event, bool sent);
 
   std::FILE* out_;
   std::mutex mutex_;  // events of several partitions may come at once
+  std::vector<Line> lines_;
 };
 
 /// A warning, if they are wanted.

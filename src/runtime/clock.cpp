@@ -40,7 +40,7 @@ void Clock::run_until_any(std::span<Request* const> requests) {
 /// Of programs that fail side by side each may fail once more.
 void Clock::run_dry() {
   for (auto left = processors_.device().machine().total_pes(); true; --left) try {
-      while (simulation_.run(until(Time::never())) == sim::Outcome::stopped) {
+      while (simulate(until(Time::never())) == sim::Outcome::stopped) {
       }
       return;
     } catch (...) {
@@ -58,21 +58,36 @@ void Clock::run(std::span<Request* const> requests) {
         {"runtime.interrupted", "", fmt::format("the run was stopped at {}", to_string(now())), ""});
   if (!std::ranges::any_of(requests, &Request::done)) fail_deadlock(*requests.front());
   // The clock stopped at an event; the others of this instant belong to it.
-  simulation_.run(until(now()));
+  simulate(until(now()));
+}
+
+/// Whoever watches the queues learns when it pauses, be it by an error.
+sim::Outcome Clock::simulate(const sim::RunOptions& how) {
+  const auto tell = [this] {
+    if (device::QueueWatcher* watcher = processors_.queue_watcher()) watcher->on_pause();
+  };
+  try {
+    const sim::Outcome outcome = simulation_.run(how);
+    tell();
+    return outcome;
+  } catch (...) {
+    tell();
+    throw;
+  }
 }
 
 /// In slices of simulated time that take about a tenth of a second each, if somebody wants to know.
 sim::Outcome Clock::run_with_progress() {
   sim::RunOptions run = until(Time::never());
   run.interrupt = options_.interrupt;
-  if (!options_.progress) return simulation_.run(run);
+  if (!options_.progress) return simulate(run);
   using WallClock = std::chrono::steady_clock;
   Time slice = 1_us;
   WallClock::time_point reported{};
   while (true) {
     const auto began = WallClock::now();
     run.until = simulation_.now() + slice;
-    const sim::Outcome outcome = simulation_.run(run);
+    const sim::Outcome outcome = simulate(run);
     const auto ended = WallClock::now();
     if (ended - reported > std::chrono::milliseconds(100)) {
       options_.progress({simulation_.now(), simulation_.counters().events});

@@ -40,6 +40,7 @@ class Clock {
  private:
   void run(std::span<Request* const> requests);
   sim::Outcome run_with_progress();
+  sim::Outcome simulate(const sim::RunOptions& how);
   sim::RunOptions until(Time end) const;
   [[noreturn]] void fail_deadlock(const Request& request);
 

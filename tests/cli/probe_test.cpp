@@ -189,6 +189,8 @@ TEST(ProbeCommand, BadInputIsExitCodeTwoBeforeAnySimulation) {
       {{"matrix", "--from", "gpu"}, "no such part"},
       {{"matrix", "--by", "rack"}, "no such step"},
       {{"matrix", "--within", "sip7"}, "no such SIP or cube"},
+      {{"matrix", "--from", "host", "--to", "host"}, "there is one host here"},
+      {{"matrix", "--from", "m_cpu", "--to", "m_cpu", "--within", "sip0.cube0"}, "there is one m_cpu here"},
       {{"matrix", "--by", "pe", "--set", "system.sips.count=8"}, "too large"},
       {{"matrx"}, "matrix"},
       {{"--topology", "missing.yaml"}, "missing.yaml"},

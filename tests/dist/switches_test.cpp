@@ -1,5 +1,7 @@
 // What KERNBENCH_CCL_TRACE and KERNBENCH_DEBUG print.
+#include <algorithm>
 #include <cstdlib>
+#include <sstream>
 
 #include "dist/dist_world.hpp"
 
@@ -34,6 +36,33 @@ TEST(Switches, TheTraceHasALineForEverySendAndReceive) {
   EXPECT_EQ(count(text, " recv W "), 6u);
   EXPECT_THAT(text, HasSubstr("sip0.cube0.pe2       send E          → sip0.cube0.pe0             16 B"));
   EXPECT_EQ(printed("KERNBENCH_CCL_TRACE", "0", reduce_on_three_pes), "");
+}
+
+/// The times of its lines.
+std::vector<double> times_of(const std::string& trace) {
+  std::vector<double> times;
+  std::istringstream lines(trace);
+  for (std::string line; std::getline(lines, line);)
+    times.push_back(std::stod(line.substr(line.find(']') + 1)));
+  return times;
+}
+
+// Two SIPs of 32 PEs are two partitions, whose windows take turns or run at once. In the ring of all PEs everybody's tile
+// goes to the 63 others: 64 · 63 sends, as many receives.
+TEST(Switches, TheTraceIsByTimeAndTheSameOnAnyNumberOfThreads) {
+  const auto traced = [](int threads) {
+    return printed("KERNBENCH_CCL_TRACE", "1", [&] {
+      Torch torch(machine(2), {.threads = threads});
+      use_pes(torch, 64);
+      on_all_ranks(torch, [&](int) { all_reduce(torch.zeros({8}, f16)); });
+    });
+  };
+  const std::string alone = traced(1);
+  const std::vector<double> times = times_of(alone);
+  EXPECT_EQ(times.size(), 2u * 64 * 63);
+  EXPECT_TRUE(std::ranges::is_sorted(times));
+  EXPECT_EQ(traced(2), alone);
+  EXPECT_EQ(traced(0), alone);
 }
 
 TEST(Switches, DebugWarnsOfRanksWithoutADeviceAndOfRanksOutside) {
