@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
+
+#include "base/alike.hpp"
 
 namespace kernbench {
 namespace {
@@ -37,27 +38,14 @@ std::string way_of_waiting(const BlockedPe& b) {
   return way;
 }
 
-using Alike = std::vector<const BlockedPe*>;
-
-/// By their way of waiting, in the order of the first of each.
-std::vector<Alike> alike(const std::vector<BlockedPe>& blocked) {
-  std::vector<Alike> groups;
-  std::map<std::string, std::size_t> known;
-  for (const BlockedPe& b : blocked) {
-    const auto [at, is_new] = known.try_emplace(way_of_waiting(b), groups.size());
-    if (is_new) groups.emplace_back();
-    groups[at->second].push_back(&b);
-  }
-  return groups;
-}
-
-std::string describe(const Alike& group) {
-  std::string text = to_string(*group.front());
+/// Who waits alike.
+std::string describe_alike(const std::vector<BlockedPe>& group) {
+  std::string text = to_string(group.front());
   if (group.size() == 1) return text;
   std::string others;
   for (std::size_t i = 1; i < group.size() && group.size() <= kShown; ++i)
-    others += fmt::format("{}{}", i == 1 ? "" : ", ", to_string(group[i]->pe));
-  if (others.empty()) others = fmt::format("{} … {}", to_string(group[1]->pe), to_string(group.back()->pe));
+    others += fmt::format("{}{}", i == 1 ? "" : ", ", to_string(group[i].pe));
+  if (others.empty()) others = fmt::format("{} … {}", to_string(group[1].pe), to_string(group.back().pe));
   return text.insert(text.find('\n'),
                      fmt::format(", and {} more at the same lines ({})", group.size() - 1, others));
 }
@@ -70,9 +58,9 @@ std::string describe(const std::vector<BlockedPe>& blocked) {
     return text;
   }
   std::size_t shown = 0;
-  const auto groups = alike(blocked);
+  const auto groups = alike(blocked, way_of_waiting);
   for (std::size_t i = 0; i < std::min(kShown, groups.size()); shown += groups[i++].size())
-    text += "\n" + describe(groups[i]);
+    text += "\n" + describe_alike(groups[i]);
   if (groups.size() > kShown) text += fmt::format("\n… and {} more, at other lines", blocked.size() - shown);
   return text;
 }

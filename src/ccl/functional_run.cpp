@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "base/alike.hpp"
 #include "base/text.hpp"
 #include "data/composite.hpp"
 #include "data/compute.hpp"
@@ -261,19 +262,14 @@ std::vector<int> FunctionalRun::cycle() const {
 
 /// What ranks wait for: of few each, of many one for all that wait at the same line and direction.
 std::vector<std::string> FunctionalRun::waiting_lines(const std::vector<int>& waiting) const {
-  std::vector<std::vector<int>> groups;
-  std::map<std::string, std::size_t> known;
-  for (const int r : waiting) {
+  const auto way_of = [&](int r) {
+    if (waiting.size() <= kShown) return std::to_string(r);
     const auto& c = rank(r).command();
-    const auto way =
-        fmt::format("{} {} {}", to_string(rank(r).program->line(c)), to_string(c.kind), direction_of(r, c));
-    const auto [at, is_new] =
-        known.try_emplace(waiting.size() > kShown ? way : std::to_string(r), groups.size());
-    if (is_new) groups.emplace_back();
-    groups[at->second].push_back(r);
-  }
+    return fmt::format("{} {} {}", to_string(rank(r).program->line(c)), to_string(c.kind),
+                       direction_of(r, c));
+  };
   std::vector<std::string> lines;
-  for (const auto& ranks : groups) {
+  for (const auto& ranks : alike(waiting, way_of)) {
     auto& line = lines.emplace_back(waiting_text(ranks.front()));
     if (ranks.size() > 1)
       line += fmt::format("; there wait {} more: {}", ranks.size() - 1, numbers(std::span(ranks).subspan(1)));

@@ -206,6 +206,7 @@ Pe::Op& Pe::make_op(const Order& order) {
 }
 
 void Pe::enqueue(isa::CommandIndex index, Queue queue, const Cause& issue) {
+  static_assert(sizeof(Order) == 64);
   Order& order = orders_.take();
   order.index = index;
   order.command = &program().command(index);

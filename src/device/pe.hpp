@@ -14,6 +14,7 @@
 #include "device/address_map.hpp"
 #include "device/compute_engine.hpp"
 #include "device/device.hpp"
+#include "device/home_pool.hpp"
 #include "device/op_writer.hpp"
 #include "device/pe_ipcq.hpp"
 #include "device/pe_spec.hpp"
@@ -192,15 +193,7 @@ class Pe : private RoomListener, private QueueUser {
     T& take(Pe& pe);
     void give_back(T& op);
   };
-  /// Those that wait come from here and go back when they start: many more, and small.
-  struct OrderPool {
-    static constexpr std::size_t kAtOnce = 16;
-    std::vector<std::unique_ptr<Order[]>> all;
-    Order* idle = nullptr;
-    Order& take();
-    void give_back(Order& order);
-  };
-  OrderPool orders_;
+  HomePool<Order> orders_;  // those that wait: many more, and small
   Pool<DmaOp> dma_ops_;
   Pool<ComputeOp> compute_ops_;
   Pool<CompositeOp> composite_ops_;

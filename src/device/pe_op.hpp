@@ -198,15 +198,4 @@ void Pe::Pool<T>::give_back(T& op) {
   op.next = std::exchange(idle, &op);
 }
 
-inline Pe::Order& Pe::OrderPool::take() {
-  static_assert(sizeof(Order) == 64);
-  if (!idle) {
-    all.push_back(std::make_unique<Order[]>(kAtOnce));
-    for (std::size_t i = kAtOnce; i-- > 0;) give_back(all.back()[i]);
-  }
-  return *std::exchange(idle, idle->next);
-}
-
-inline void Pe::OrderPool::give_back(Order& order) { order.next = std::exchange(idle, &order); }
-
 }  // namespace kernbench::device
