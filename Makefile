@@ -1,8 +1,9 @@
 # Two commands do everything: `make run` and `make test`. Both install what is missing, then build.
-.PHONY: run test test-slow bench build format lint clean help
+.PHONY: run python test test-slow bench build format lint clean help
 
 help:
 	@echo "make run     set up, build, run the main job"
+	@echo "make python  set up, build the Python package into build/python (put it on PYTHONPATH)"
 	@echo "make test    set up, build, run all tests"
 	@echo "make test-slow   run what takes minutes: every algorithm with every number of ranks and kind of buffer"
 	@echo "make bench   set up, build, run the benchmarks beside their SimPy peers"
@@ -19,6 +20,12 @@ build:
 
 run: build
 	@build/release/kernbench run --bench ccl-allreduce --verify-data
+
+python:
+	@scripts/setup.sh python
+	@cmake --preset release > /dev/null
+	@echo "building build/python/kernbench (minutes if from nothing)"
+	@cmake --build --preset release --target python kernbench $(quietly)
 
 test:
 	@scripts/setup.sh test

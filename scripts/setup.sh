@@ -1,20 +1,22 @@
 #!/usr/bin/env bash
 # Installs the Debian packages this project needs and that are missing. Asks nothing; a second run is a glance.
-# Usage: scripts/setup.sh build|test|bench|lint
+# Usage: scripts/setup.sh build|python|test|bench|lint
 set -euo pipefail
 
 build=(g++ cmake ninja-build make ccache libfmt-dev libcli11-dev nlohmann-json3-dev libyaml-cpp-dev)
-test=(libgtest-dev libgmock-dev libopenblas-dev python3)
+python=(python3 python3-dev python3-numpy pybind11-dev)
+test=(libgtest-dev libgmock-dev libopenblas-dev python3 python3-pytest mypy)
 bench=(libbenchmark-dev libopenblas-dev python3 python3-simpy3)
 lint=(clang-format clang-tidy-16 git python3)
 
 packages=("${build[@]}")
 case "${1:-build}" in
   build) ;;
-  test) packages+=("${test[@]}") ;;
-  bench) packages+=("${bench[@]}") ;;
-  lint) packages+=("${test[@]}" "${bench[@]}" "${lint[@]}") ;;
-  *) echo "usage: $0 build|test|bench|lint" >&2; exit 2 ;;
+  python) packages+=("${python[@]}") ;;
+  test) packages+=("${python[@]}" "${test[@]}") ;;
+  bench) packages+=("${python[@]}" "${bench[@]}") ;;
+  lint) packages+=("${python[@]}" "${test[@]}" "${bench[@]}" "${lint[@]}") ;;
+  *) echo "usage: $0 build|python|test|bench|lint" >&2; exit 2 ;;
 esac
 
 missing=()

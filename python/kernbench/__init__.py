@@ -1,0 +1,25 @@
+"""KernBench: what would this kernel do on that machine?
+
+    import numpy as np, kernbench as kb
+
+    def scale(x, factor, tl):
+        mine = tl.shard(x)
+        tl.store(mine.ptr, tl.load(mine.ptr, mine.shape, mine.dtype) * factor)
+
+    with kb.Torch("default") as torch:
+        x = torch.from_numpy(np.ones((16, 1024), np.float16), dp=kb.DPPolicy(cube="row_wise"))
+        torch.launch("scale", scale, x, 2.0)
+        print(x.numpy())
+
+docs/python.md is the guide.
+"""
+from ._core import (DPPolicy, Handle, Machine, Ptr, Shard, ShardSpec, Tensor, Tile, TlContext, Trace, __version__,
+                    resolve_dp_policy, shipped_machines)
+from ._errors import (AllocationError, Error, InputError, InternalError, Interrupted, IpcqDeadlock, KernelError, MmuFault,
+                      NoData, RankStopped, SimulationError, SpawnException)
+from ._kernels import run_kernel
+from ._torch import Torch
+from . import _core
+
+for _dtype in _core.dtypes():
+    globals()[_dtype] = _dtype

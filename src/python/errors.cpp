@@ -1,0 +1,93 @@
+// Errors of C++ as exceptions of Python. The classes are those of kernbench/_errors.py.
+#include <fmt/format.h>
+
+#include "kernbench/address.hpp"
+#include "kernbench/deadlock.hpp"
+#include "kernbench/distributed.hpp"
+#include "kernbench/error.hpp"
+#include "kernbench/tensor.hpp"
+#include "python/host.hpp"
+
+namespace kernbench::python {
+namespace {
+
+py::object class_named(const char* name) { return py::module_::import("kernbench._errors").attr(name); }
+
+py::object exception(const char* name, const Error& error) {
+  return class_named(name)(error.id(), error.where(), error.message(), error.hint(),
+                           std::string(error.what()));
+}
+
+py::object spawn_exception(const dist::SpawnException& error) {
+  py::dict errors;
+  for (const auto& [rank, cause] : error.causes()) errors[py::int_(rank)] = to_python(cause);
+  py::object made = exception("SpawnException", error);
+  made.attr("errors") = errors;
+  return made;
+}
+
+py::object deadlock_exception(const IpcqDeadlock& error) {
+  py::object made = exception("IpcqDeadlock", error);
+  return made;
+}
+
+py::object of_python(const py::error_already_set& error) {
+  const py::object value = error.value();
+  if (error.trace()) PyException_SetTraceback(value.ptr(), error.trace().ptr());
+  return value;
+}
+
+py::object other(const std::exception& error) {
+  return py::reinterpret_borrow<py::object>(PyExc_RuntimeError)(std::string(error.what()));
+}
+
+}  // namespace
+
+py::object to_python(const std::exception_ptr& thrown) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const py::error_already_set& error) {
+    return of_python(error);
+  } catch (const dist::SpawnException& error) {
+    return spawn_exception(error);
+  } catch (const tl::KernelError& error) {
+    return exception("KernelError", error);
+  } catch (const NoData& error) {
+    return exception("NoData", error);
+  } catch (const InputError& error) {
+    return exception("InputError", error);
+  } catch (const IpcqDeadlock& error) {
+    return deadlock_exception(error);
+  } catch (const address::AllocationError& error) {
+    return exception("AllocationError", error);
+  } catch (const address::MmuFault& error) {
+    return exception("MmuFault", error);
+  } catch (const SimulationError& error) {
+    return exception("SimulationError", error);
+  } catch (const InternalError& error) {
+    return exception("InternalError", error);
+  } catch (const runtime::Interrupted& error) {
+    return exception("Interrupted", error);
+  } catch (const Error& error) {
+    return exception("Error", error);
+  } catch (const std::bad_alloc&) {
+    return py::reinterpret_borrow<py::object>(PyExc_MemoryError)();
+  } catch (const std::exception& error) {
+    return other(error);
+  } catch (...) {
+    return py::reinterpret_borrow<py::object>(PyExc_RuntimeError)("something that is no std::exception");
+  }
+}
+
+void bind_errors(py::module_&) {
+  py::register_exception_translator([](std::exception_ptr thrown) {
+    try {
+      std::rethrow_exception(thrown);
+    } catch (const Error&) {
+      const py::object made = to_python(thrown);
+      PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(made.ptr())), made.ptr());
+    }
+  });
+}
+
+}  // namespace kernbench::python

@@ -1,0 +1,179 @@
+#include "python/host.hpp"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <csignal>
+
+#include "kernbench/error.hpp"
+#include "python/recording.hpp"
+#include "runtime/engine.hpp"
+
+namespace kernbench::python {
+
+// ── Ctrl-C ──
+
+namespace {
+
+std::atomic<std::atomic<bool>*> listening = nullptr;  // signal handlers know nothing but globals
+struct sigaction pythons_handler {};
+
+void note_interrupt(int signal) {
+  if (std::atomic<bool>* flag = listening) *flag = true;
+  if (pythons_handler.sa_handler != SIG_DFL && pythons_handler.sa_handler != SIG_IGN)
+    pythons_handler.sa_handler(signal);
+}
+
+bool is_main_thread() {
+  static thread_local const bool is = ::getpid() == static_cast<pid_t>(::syscall(SYS_gettid));
+  return is;
+}
+
+}  // namespace
+
+Host::Free::Free(Host& host) : listens_(is_main_thread()) {
+  host.interrupt_ = false;
+  if (!listens_) return;
+  before_ = listening.exchange(&host.interrupt_);
+  if (before_ != nullptr) return;
+  struct sigaction action {};
+  action.sa_handler = note_interrupt;
+  ::sigaction(SIGINT, &action, &pythons_handler);
+}
+
+Host::Free::~Free() {
+  if (!listens_) return;
+  if (before_ == nullptr) ::sigaction(SIGINT, &pythons_handler, nullptr);
+  listening = before_;
+}
+
+void Host::fail_interrupted() {
+  interrupt_ = false;
+  if (!is_main_thread()) PyErr_SetNone(PyExc_KeyboardInterrupt);
+  if (!is_main_thread() || PyErr_CheckSignals() != 0) throw py::error_already_set();
+  throw;
+}
+
+// ── the context ──
+
+namespace {
+
+TorchOptions listening_to(TorchOptions options, const std::atomic<bool>& interrupt) {
+  options.interrupt = &interrupt;
+  return options;
+}
+
+}  // namespace
+
+Host::Host(const topology::Machine& machine, TorchOptions options)
+    : torch_(std::make_unique<Torch>(machine, listening_to(std::move(options), interrupt_))) {}
+
+Host::~Host() { abandon(); }
+
+Torch& Host::torch() {
+  if (over_)
+    throw InputError(
+        {"python.context-over", "", "the context is over: its `with` block has ended, or it was closed",
+         "use tensors, handles and launches inside the block; arrays from numpy() are yours to keep"});
+  return *torch_;
+}
+
+Torch& Host::torch_to_look_at() {
+  if (!torch_) throw InputError({"python.context-over", "", "the context is gone", "keep the Torch object"});
+  return *torch_;
+}
+
+void Host::finish() {
+  if (over_) return;
+  Torch& torch = *torch_;
+  struct Over {
+    Host& host;
+    ~Over() { host.stop(); }
+  } const over{*this};
+  work([&] { torch.engine().finish(); });
+}
+
+/// What is left is not completed when the engine goes.
+void Host::stop() noexcept {
+  over_ = true;
+  for (auto* work : works_) work->reset();
+  if (torch_) torch_->engine().clock().note_interrupt();
+}
+
+void Host::abandon() noexcept {
+  stop();
+  try {
+    torch_.reset();
+  } catch (...) {  // nothing is completed, so nothing can fail; dealloc must not throw whatever happens
+  }
+  dropped_.clear();
+}
+
+Host::AtWork::AtWork(Host& host) : host_(host) {
+  if (host.at_work_)
+    throw InputError({"python.busy", "", "another thread is at work in this context",
+                      "one thread at a time uses a context; give each thread its own"});
+  host.at_work_ = true;
+}
+
+Host::AtWork::~AtWork() {
+  host_.at_work_ = false;
+  host_.let_go();
+}
+
+void Host::drop(Tensor tensor) noexcept {
+  if (at_work_) dropped_.push_back(std::move(tensor));
+}
+
+void Host::let_go() noexcept {
+  while (!dropped_.empty()) {
+    Tensor last = std::move(dropped_.back());
+    dropped_.pop_back();
+  }
+}
+
+// ── kernels ──
+
+Call call_of(const py::object& kernel, const py::tuple& args, const py::dict& kwargs, int tl_at) {
+  Call call{kernel, py::tuple(args.size()), py::dict(), {}, tl_at};
+  const auto converted = [&](py::handle arg) -> py::object {
+    if (!py::isinstance<PyTensor>(arg)) return py::reinterpret_borrow<py::object>(arg);
+    const PyTensor& tensor = arg.cast<const PyTensor&>();
+    call.tensors.push_back(tensor.get());
+    return py::cast(tensor.get().ptr());
+  };
+  for (std::size_t i = 0; i < args.size(); ++i) call.args[i] = converted(args[i]);
+  for (const auto& [name, value] : kwargs) call.kwargs[name] = converted(value);
+  return call;
+}
+
+namespace {
+
+py::tuple with_tl(const py::tuple& args, int at, const py::object& tl) {
+  py::tuple all(args.size() + 1);
+  const auto place = static_cast<std::size_t>(at);
+  for (std::size_t i = 0; i <= args.size(); ++i)
+    all[i] = i < place ? py::object(args[i]) : i == place ? tl : py::object(args[i - 1]);
+  return all;
+}
+
+}  // namespace
+
+/// The recording is over when the kernel has returned, whatever it has kept.
+void Call::run(tl::Context& context, Host* host) const {
+  const auto recording = std::make_shared<Recording>(context, host);
+  struct End {
+    Recording& recording;
+    ~End() { recording.end(); }
+  } const end{*recording};
+  const py::object tl = py::cast(PyTl{recording});
+  if (tl_at >= 0 && static_cast<std::size_t>(tl_at) <= args.size()) {
+    kernel(*with_tl(args, tl_at, tl), **kwargs);
+  } else {
+    py::dict named;
+    for (const auto& [name, value] : kwargs) named[name] = value;
+    named["tl"] = tl;
+    kernel(*args, **named);
+  }
+}
+
+}  // namespace kernbench::python

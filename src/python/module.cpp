@@ -1,0 +1,26 @@
+// The module kernbench._core: what the public headers offer, for the package in python/kernbench to put a face on.
+#include "kernbench/version.hpp"
+#include "python/host.hpp"
+#include "python/recording.hpp"
+
+PYBIND11_MODULE(_core, m) {
+  namespace kp = kernbench::python;
+  m.doc() = "KernBench's C++ library.";
+  m.attr("__version__") = std::string(kernbench::version());
+  pybind11::options options;
+  options.disable_enum_members_docstring();
+  m.def("dtypes", [] {
+    pybind11::list all;
+    for (const auto dtype : kernbench::kAllDTypes) all.append(kp::to_python(dtype));
+    return all;
+  });
+  kp::bind_errors(m);
+  kp::bind_commands(m);
+  kp::bind_tile(m);
+  kp::bind_tl(m);
+  kp::bind_machine(m);
+  kp::bind_placement(m);
+  kp::bind_tensor(m);
+  kp::bind_trace(m);
+  kp::bind_context(m);
+}

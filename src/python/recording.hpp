@@ -1,0 +1,106 @@
+// What stands behind `tl` and the tiles of one kernel run. The context goes when the run is over; what Python still holds
+// then says so instead of reaching into nothing.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "python/convert.hpp"
+
+namespace kernbench::python {
+
+class Host;
+
+class Recording {
+ public:
+  /// A context made alone, for as long as anybody holds it.
+  explicit Recording(tl::Environment environment);
+  /// The context of a launch, until `end`.
+  Recording(tl::Context& context, Host* host) : context_(&context), host_(host) {}
+
+  /// KernelError if the kernel run is over. Calls on it count as made at the Python line that runs now.
+  tl::Context& at_line() {
+    mark_line();
+    return context("tl");
+  }
+  /// The same without a line; `what` is for the message.
+  tl::Context& context(const char* what) {
+    if (context_ == nullptr) [[unlikely]]
+      fail_over(what);
+    return *context_;
+  }
+  /// From now on calls count as made at this line; an empty file: at the Python line that runs, again.
+  void pin_line(const std::string& file, std::uint32_t line);
+  /// Where the kernel was launched; null: nowhere.
+  Host* host() const { return host_; }
+  bool is_over() const { return context_ == nullptr; }
+  void end() { context_ = nullptr; }
+
+ private:
+  struct Code {
+    py::object code;  // kept, so that its address stays its own
+    const char* file;
+    std::unordered_map<int, std::uint32_t> lines;  // by instruction
+  };
+  void mark_line() {
+    if (!pinned_) mark_running_line();
+  }
+  void mark_running_line();
+  Code& code_of(PyObject* code);
+  [[noreturn]] static void fail_over(const char* what);
+
+  std::unique_ptr<tl::Context> own_;
+  tl::Context* context_ = nullptr;
+  Host* host_ = nullptr;
+  std::unordered_map<PyObject*, Code> codes_;
+  Code* last_ = nullptr;
+  bool pinned_ = false;
+};
+using RecordingPtr = std::shared_ptr<Recording>;
+
+/// `tl`
+struct PyTl {
+  RecordingPtr recording;
+};
+
+struct PyTile {
+  RecordingPtr recording;
+  tl::Tile tile;
+
+  const tl::Tile& get() const { return recording->context("a tile"), tile; }
+};
+
+/// A command that can be waited for.
+struct PyOp {
+  RecordingPtr recording;
+  tl::Op op;
+};
+
+struct PyPending {
+  RecordingPtr recording;
+  tl::PendingTile pending;
+};
+
+struct PyShard {
+  RecordingPtr recording;
+  tl::Shard shard;
+
+  const tl::Shard& get() const { return recording->context("a shard"), shard; }
+};
+
+/// A tile or a number; TypeError if it is neither.
+tl::Operand operand_of(py::handle value);
+/// One slice per axis, and the axes that `None` puts in.
+struct Index {
+  std::vector<tl::Slice> slices;
+  std::vector<int> new_axes;  // in the result, ascending
+};
+Index index_of(py::handle value, int rank);
+
+void bind_tile(py::module_& m);
+void bind_tl(py::module_& m);
+void bind_commands(py::module_& m);
+py::list commands_of(const tl::Context& context);
+
+}  // namespace kernbench::python

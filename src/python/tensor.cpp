@@ -1,0 +1,222 @@
+// Tensors and their placement.
+#include <fmt/format.h>
+#include <pybind11/stl.h>
+
+#include "kernbench/error.hpp"
+#include "python/host.hpp"
+#include "python/recording.hpp"
+
+namespace kernbench::python {
+namespace {
+
+using Class = py::class_<PyTensor>;
+
+py::array numpy(const PyTensor& self) {
+  const Tensor& tensor = self.get();
+  return to_numpy(self.host->work([&] { return tensor.numpy(); }));
+}
+
+std::string shape_text(const Shape& shape) { return py::str(to_python(shape)); }
+
+[[noreturn]] void refuse_shape(const Shape& got, const Shape& wanted) {
+  throw InputError({"tensor.copy", "",
+                    fmt::format("copy_ shape mismatch: {} into {}", shape_text(got), shape_text(wanted)),
+                    "reshape or slice what is copied first"});
+}
+
+/// Of arrays, other tensors and whatever NumPy makes an array of; converted to the tensor's dtype, as torch does.
+NdArray content_for(py::handle source, DType dtype, const Shape& shape) {
+  const bool is_tensor = py::hasattr(source, "_is_tensor");
+  NdArray array =
+      array_of(is_tensor ? source.attr("numpy")() : py::reinterpret_borrow<py::object>(source), dtype);
+  if (array.shape() != shape) refuse_shape(array.shape(), shape);
+  return array;
+}
+
+py::object copy_(const py::object& self, py::handle source) {
+  PyTensor& me = self.cast<PyTensor&>();
+  Tensor& tensor = me.get();
+  const NdArray array = content_for(source, tensor.dtype(), tensor.shape());
+  me.host->work([&] { tensor.copy_(array); });
+  return self;
+}
+
+runtime::TensorSlice slice_of(const Tensor& tensor, py::handle key) {
+  const Index index = index_of(key, tensor.shape().rank());
+  if (!index.new_axes.empty())
+    throw py::type_error("None makes no new axis in a tensor; index the array of numpy()");
+  return tensor.slice(index.slices);
+}
+
+py::object get_item(const PyTensor& self, const py::object& key) {
+  const auto slice = slice_of(self.get(), key);
+  py::array array = to_numpy(self.host->work([&] { return slice.numpy(); }));
+  return array.ndim() == 0 ? array.attr("item")() : array;
+}
+
+void set_item(PyTensor& self, const py::object& key, const py::object& value) {
+  const auto slice = slice_of(self.get(), key);
+  tl::Operand number;
+  if (!py::hasattr(value, "_is_tensor") && number_of(value, number))
+    return self.host->work([&] { slice.fill_(number.number()); });
+  const NdArray array = content_for(value, self.get().dtype(), slice.shape());
+  self.host->work([&] { slice.copy_(array); });
+}
+
+void bind_attributes(Class& c) {
+  c.def_property_readonly("shape", [](const PyTensor& t) { return t.get().shape(); });
+  c.def_property_readonly("dtype", [](const PyTensor& t) { return t.get().dtype(); });
+  c.def_property_readonly("nbytes", [](const PyTensor& t) { return t.get().nbytes(); });
+  c.def_property_readonly("itemsize", [](const PyTensor& t) { return t.get().itemsize(); });
+  c.def_property_readonly("ndim", [](const PyTensor& t) { return t.get().shape().rank(); });
+  c.def("dim", [](const PyTensor& t) { return t.get().shape().rank(); });
+  c.def("numel", [](const PyTensor& t) { return t.get().shape().elements(); });
+  c.def("element_size", [](const PyTensor& t) { return t.get().itemsize(); });
+  c.def(
+      "size",
+      [](const PyTensor& t, std::optional<int> axis) -> py::object {
+        const Shape shape = t.get().shape();
+        if (!axis) return to_python(shape);
+        return py::int_(shape[shape.axis(*axis)]);
+      },
+      py::arg("dim") = py::none());
+  c.def_property_readonly("name", [](const PyTensor& t) { return t.get().name(); });
+  c.def_property_readonly("sip", [](const PyTensor& t) { return t.get().sip(); });
+  c.def_property_readonly("dp", [](const PyTensor& t) { return t.get().dp(); });
+  c.def_property_readonly(
+      "shards", [](const PyTensor& t) { return t.get().shards(); }, "What each PE holds.");
+  c.def_property_readonly(
+      "ptr", [](const PyTensor& t) { return t.get().ptr(); }, "What a kernel gets for it: its virtual base.");
+  c.def("data_ptr", [](const PyTensor& t) { return t.get().ptr().address(); });
+  c.def_property_readonly("_is_tensor", [](const PyTensor&) { return true; });
+  c.def("__len__", [](const PyTensor& t) {
+    const Shape& shape = t.get().shape();
+    if (shape.rank() == 0) throw py::type_error("a tensor without axes has no len()");
+    return shape[0];
+  });
+}
+
+void bind_content(Class& c) {
+  c.def("numpy", &numpy,
+        "Reads all of it, once everything before it in the stream is done. The array is yours.");
+  c.def("copy_", &copy_, py::arg("source"),
+        "Writes all of it: an array or tensor of its shape, converted to its dtype.");
+  c.def(
+      "fill_",
+      [](const py::object& self, double value) {
+        PyTensor& t = self.cast<PyTensor&>();
+        Tensor& tensor = t.get();
+        t.host->work([&] { tensor.fill_(value); });
+        return self;
+      },
+      py::arg("value"));
+  c.def("zero_", [](const py::object& self) { return self.attr("fill_")(0.0); });
+  c.def(
+      "item", [](const PyTensor& t) { return numpy(t).attr("item")(); },
+      "The one element, as a Python number.");
+  c.def("tolist", [](const PyTensor& t) { return numpy(t).attr("tolist")(); });
+  c.def(
+      "__array__",
+      [](const PyTensor& t, const py::object& dtype) {
+        const py::object array = numpy(t);
+        return dtype.is_none() ? array : array.attr("astype")(dtype);
+      },
+      py::arg("dtype") = py::none());
+  c.def("__getitem__", &get_item);
+  c.def("__setitem__", &set_item);
+  c.def("__repr__", [](const PyTensor& t) {
+    if (t.host->is_over()) return std::string("<tensor of a context that is over>");
+    return t.host->work([&] { return runtime::to_string(t.tensor); });
+  });
+}
+
+Split split_of(py::handle value) {
+  if (py::isinstance<py::str>(value)) return runtime::parse_split(value.cast<std::string>());
+  if (py::hasattr(value, "value")) return split_of(value.attr("value"));
+  throw py::type_error(
+      "a split is a str: replicate, column_wise, row_wise, tiled_column_major, tiled_row_major");
+}
+
+std::optional<TileSize> tile_size_of(py::handle value) {
+  if (value.is_none()) return {};
+  const Shape size = shape_of(value);
+  if (size.rank() != 2) throw py::type_error("a tile is (rows, columns)");
+  return TileSize{size[0], size[1]};
+}
+
+std::string repr(const DPPolicy& p) {
+  std::string text = fmt::format("DPPolicy(cube='{}', pe='{}'", to_string(p.cube), to_string(p.pe));
+  if (p.num_cubes) text += fmt::format(", num_cubes={}", *p.num_cubes);
+  if (p.num_pes) text += fmt::format(", num_pes={}", *p.num_pes);
+  if (p.tile) text += fmt::format(", tile=({}, {})", p.tile->h, p.tile->w);
+  return text + ")";
+}
+
+void bind_policy(py::module_& m) {
+  py::class_<DPPolicy>(m, "DPPolicy", "How a tensor is spread over the cubes and PEs of one SIP.")
+      .def(py::init([](py::handle cube, py::handle pe, std::optional<int> num_cubes,
+                       std::optional<int> num_pes, py::handle tile) {
+             return DPPolicy{split_of(cube), split_of(pe), num_cubes, num_pes, tile_size_of(tile)};
+           }),
+           py::kw_only(), py::arg("cube") = "replicate", py::arg("pe") = "replicate",
+           py::arg("num_cubes") = py::none(), py::arg("num_pes") = py::none(), py::arg("tile") = py::none())
+      .def_property_readonly("cube", [](const DPPolicy& p) { return std::string(to_string(p.cube)); })
+      .def_property_readonly("pe", [](const DPPolicy& p) { return std::string(to_string(p.pe)); })
+      .def_readonly("num_cubes", &DPPolicy::num_cubes)
+      .def_readonly("num_pes", &DPPolicy::num_pes)
+      .def_property_readonly("tile",
+                             [](const DPPolicy& p) -> py::object {
+                               if (!p.tile) return py::none();
+                               return py::make_tuple(p.tile->h, p.tile->w);
+                             })
+      .def_static("whole", &DPPolicy::whole,
+                  "Whole, on cube 0, PE 0: where a tensor goes that has no policy.")
+      .def(
+          "__eq__", [](const DPPolicy& a, const DPPolicy& b) { return a == b; }, py::is_operator())
+      .def("__hash__", [](const DPPolicy& p) { return py::hash(py::str(repr(p))); })
+      .def("__repr__", &repr);
+}
+
+void bind_shard_spec(py::module_& m) {
+  py::class_<ShardSpec>(m, "ShardSpec",
+                        "A piece of a tensor on a PE. Copies of a piece have the same offset.")
+      .def(py::init([](int sip, int cube, int pe, Bytes offset, Bytes nbytes) {
+             return ShardSpec{sip, cube, pe, offset, nbytes};
+           }),
+           py::kw_only(), py::arg("sip"), py::arg("cube"), py::arg("pe"), py::arg("offset_bytes"),
+           py::arg("nbytes"))
+      .def_readonly("sip", &ShardSpec::sip)
+      .def_readonly("cube", &ShardSpec::cube)
+      .def_readonly("pe", &ShardSpec::pe)
+      .def_readonly("offset_bytes", &ShardSpec::offset_bytes)
+      .def_readonly("nbytes", &ShardSpec::nbytes)
+      .def(
+          "__eq__", [](const ShardSpec& a, const ShardSpec& b) { return a == b; }, py::is_operator())
+      .def("__repr__", [](const ShardSpec& s) {
+        return fmt::format("ShardSpec(sip={}, cube={}, pe={}, offset_bytes={}, nbytes={})", s.sip, s.cube,
+                           s.pe, s.offset_bytes.count(), s.nbytes.count());
+      });
+}
+
+}  // namespace
+
+void bind_placement(py::module_& m) {
+  bind_policy(m);
+  bind_shard_spec(m);
+  m.def(
+      "resolve_dp_policy",
+      [](const DPPolicy& policy, const Shape& shape, int itemsize, int num_pe, int num_cubes,
+         int target_sip) {
+        return resolve_dp_policy(policy, shape, itemsize, num_pe, num_cubes, target_sip);
+      },
+      py::arg("policy"), py::kw_only(), py::arg("shape"), py::arg("itemsize"), py::arg("num_pe"),
+      py::arg("num_cubes") = 1, py::arg("target_sip") = 0, "The pieces of a tensor, cube-major, then by PE.");
+}
+
+void bind_tensor(py::module_& m) {
+  Class c(m, "Tensor", py::dynamic_attr(), "An array in the memory of one SIP.");
+  bind_attributes(c);
+  bind_content(c);
+}
+
+}  // namespace kernbench::python
