@@ -38,7 +38,7 @@ void register_io_chiplet(Registry& registry) {
 void register_cube(Registry& registry) {
   registry.add_kind(
       kind("router", "the grid of routers under a cube's HBM stack",
-           {overhead(0), bandwidth("bw_gbs", 512, "each link between two routers, per direction"),
+           {overhead(2.5), bandwidth("bw_gbs", 512, "each link between two routers, per direction"),
             Param::integer("rows", 6, {2, 64}, "routers from north to south"),
             Param::integer("cols", 6, {4, 64}, "routers from west to east"),
             Param::numbers("hole", {2, 2}, {0, 62}, "rows and columns left out at the centre")}));

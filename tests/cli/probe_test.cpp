@@ -44,8 +44,8 @@ TEST(ProbeCommand, BareRunsTheCatalogueAndEndsWithItsVerdicts) {
   const Outcome outcome = probe({});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_THAT(outcome.err, IsEmpty());
-  // 2 ps + 8 ns + 32 KiB at 256 GB/s + 2 ps; 32768 B / 136.004 ns
-  EXPECT_THAT(outcome.out, HasSubstr("136.004       240.93       256.00    94.1 %   = 136.004"));
+  // A router of 2.5 ns and 2 ps of wires there, 8 ns, 32 KiB at 256 GB/s, the same back; 32768 B / 141.004 ns
+  EXPECT_THAT(outcome.out, HasSubstr("141.004       232.39       256.00    90.8 %   = 141.004"));
   EXPECT_THAT(outcome.out, HasSubstr("PE to another SIP"));
   EXPECT_THAT(outcome.out, HasSubstr("PASS  formula = simulation"));
   EXPECT_THAT(outcome.out, Not(HasSubstr("FAIL")));
@@ -83,9 +83,10 @@ TEST(ProbeCommand, LatencyOfAReadHasTheKeysOfTheManual) {
   EXPECT_EQ(r["to"], "sip0.cube0.hbm_ctrl.pe0");
   EXPECT_EQ(r["op"], "read");
   EXPECT_EQ(r["bytes"], 256);
-  EXPECT_EQ(r["total_ns"], 9.004);  // wires 2 × 2 ps, one burst 8 ns, 256 B at 256 GB/s 1 ns
+  EXPECT_EQ(r["total_ns"],
+            14.004);  // router 2 × 2.5 ns, wires 2 × 2 ps, one burst 8 ns, 256 B at 256 GB/s 1 ns
   EXPECT_EQ(r["parts"], (json{{"wire_ns", 0.004},
-                              {"overhead_ns", 0.0},
+                              {"overhead_ns", 5.0},
                               {"serialization_ns", 1.0},
                               {"memory_ns", 8.0},
                               {"ack_ns", 0.0}}));
@@ -93,7 +94,7 @@ TEST(ProbeCommand, LatencyOfAReadHasTheKeysOfTheManual) {
   EXPECT_EQ(r["memory_is"], "formula");
   EXPECT_EQ(r["hops"].size(), 6u);
   EXPECT_EQ(r["hops"][5]["node"], "sip0.cube0.pe0.pe_dma");
-  EXPECT_EQ(r["hops"][5]["at_ns"], 8.004);
+  EXPECT_EQ(r["hops"][5]["at_ns"], 13.004);
 }
 
 TEST(ProbeCommand, OtherNodesAreSentMessages) {
@@ -101,8 +102,8 @@ TEST(ProbeCommand, OtherNodesAreSentMessages) {
   EXPECT_EQ(r["op"], "message");
   EXPECT_EQ(r["bytes"], 0);
   expect_parts_add_up(r);
-  // Switch 5, endpoint 5, two UCIe ports 16, M CPU 5.
-  EXPECT_EQ(r["parts"]["overhead_ns"], 31.0);
+  // Switch 5, endpoint 5, two UCIe ports 16, routers r0c1 and r0c2 2.5 each, M CPU 5.
+  EXPECT_EQ(r["parts"]["overhead_ns"], 36.0);
 }
 
 TEST(ProbeCommand, BandwidthTakesSizesWithUnitsAndWrites) {
@@ -110,7 +111,8 @@ TEST(ProbeCommand, BandwidthTakesSizesWithUnitsAndWrites) {
       {"bandwidth", "sip0.cube0.pe0", "sip0.cube1.hbm_ctrl.pe0", "--bytes", "32KiB", "--op", "write"});
   EXPECT_EQ(r["bytes"], 32768);
   EXPECT_EQ(r["parts"]["serialization_ns"], 256.0);
-  EXPECT_EQ(r["parts"]["ack_ns"], 16.203);
+  // Nine routers (r1c0 up to r0c0, then r1c5 to r0c0) of 2.5 ns, two UCIe ports of 8, wires.
+  EXPECT_EQ(r["parts"]["ack_ns"], 38.703);
   expect_parts_add_up(r);
 }
 
@@ -134,7 +136,7 @@ TEST(ProbeCommand, MatrixDrawsAHeatMapOfAllPairs) {
       probe_json({"matrix", "--topology", "small", "--from", "pe", "--to", "hbm", "-o", file.string()});
   EXPECT_EQ(m["from"].size(), 32u);
   EXPECT_EQ(m["values"].size(), 32u);
-  EXPECT_EQ(m["values"][0][0], 8.254);  // 64 B of its own slice: 4 ps, a burst, 0.25 ns
+  EXPECT_EQ(m["values"][0][0], 13.254);  // 64 B of its own slice: a router each way, 4 ps, a burst, 0.25 ns
   std::stringstream svg;
   svg << std::ifstream(file).rdbuf();
   EXPECT_THAT(svg.str(), StartsWith("<svg "));

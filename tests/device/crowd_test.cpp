@@ -112,7 +112,8 @@ class Crowd : Random {
       all.push_back(fmt::format("fabric.packet_bytes={}",
                                 odd ? pick({16, 48, 100, 257, 1000}) : pick({64, 1024, 4096})));
     if (pick(0, 3) == 0) all.push_back(fmt::format("cube.ucie.connections={}", pick({1, 2})));
-    if (pick(0, 3) == 0) all.push_back(fmt::format("cube.routers.overhead_ns={}", pick(0, 1) ? "0.3" : "1"));
+    if (pick(0, 3) == 0)
+      all.push_back(fmt::format("cube.routers.overhead_ns={}", pick(0, 1) ? "0.3" : "2.5"));
     if (pick(0, 3) == 0) all.push_back(fmt::format("system.ns_per_mm={}", pick(0, 1) ? "0.08" : "0.000001"));
     if (pick(0, 7) == 0) all.push_back("system.switch.overhead_ns=0.001");
     return all;

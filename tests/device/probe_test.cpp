@@ -132,7 +132,8 @@ void expect_parts_and_formula(const ProbeResult& r, const std::string& where) {
 
 TEST(Catalogue, FormulaEqualsSimulationOnTheShippedMachines) {
   for (const char* name : {"default", "realistic", "small"}) {
-    Prober prober(load({"cube.hbm.model=plain"}, name));
+    const std::vector<std::string> plain = {"cube.hbm.model=plain"};
+    Prober prober(topology::load_machine(name, plain, topology::builtin_registry()));
     const Catalogue catalogue = run_catalogue(prober);
     EXPECT_TRUE(catalogue.holds()) << name;
     EXPECT_EQ(catalogue.cases.size(), std::string(name) == "small" ? 7u : 8u);

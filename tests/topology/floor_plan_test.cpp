@@ -57,7 +57,7 @@ TEST(FloorPlan, ShowsEveryRouterPePortAndMemoryOfASmallMachine) {
   EXPECT_EQ(count(svg, ".m_cpu: "), 5u);
   // 4 ports of 4 connections; facing pairs 2 + 2 and two columns to the IO chiplet are 6 × 4 crossings.
   EXPECT_EQ(count(svg, ": UCIe connection, 128 GB/s"), 5u * 16);
-  EXPECT_EQ(count(svg, "<title>sip0.cube3.r5c5: router, 0 ns</title>"), 1u);
+  EXPECT_EQ(count(svg, "<title>sip0.cube3.r5c5: router, 2.5 ns</title>"), 1u);
   EXPECT_THAT(svg, HasSubstr("sip0.cube0.ucie_E.conn2 ↔ sip0.cube1.ucie_W.conn2: 128 GB/s each way"));
   EXPECT_THAT(svg, HasSubstr("host ↔ switch"));
   EXPECT_THAT(svg, HasSubstr("switch ↔ sip0.pcie_ep"));
