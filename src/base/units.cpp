@@ -10,12 +10,22 @@
 
 namespace kernbench {
 
-Time Time::from_ns(double ns) { return Time(std::llround(ns * 1e3)); }
+namespace {
+/// The nearest count that is not beyond what a clock of picoseconds can hold.
+double in_ps(double ns) {
+  const double ps = ns * 1e3;
+  if (std::abs(ps) < 0x1p63) return ps;  // false for what is no number, too
+  throw InputError({"units.time", "", fmt::format("{} ns is more than a clock of picoseconds can hold", ns),
+                    "use less than 9.2e15 ns, which are 106 days"});
+}
+}  // namespace
+
+Time Time::from_ns(double ns) { return Time(std::llround(in_ps(ns))); }
 
 Time Time::from_ns_rounded_up(double ns) {
   // A length such as 14/6 mm × 0.03 ns/mm is 0.07 ns give or take an ulp; that is 70 ps, not 71.
   constexpr double kSlack = 1e-6;  // ps
-  return Time(static_cast<std::int64_t>(std::ceil(ns * 1e3 - kSlack)));
+  return Time(static_cast<std::int64_t>(std::ceil(in_ps(ns) - kSlack)));
 }
 
 std::string to_string(Time t) {

@@ -148,7 +148,7 @@ class alignas(64) Access : private Message, private AccessStep {
   Step step_ = Step::serve;
   Time at_memory_;
 };
-static_assert(sizeof(Access) == 320);
+static_assert(sizeof(Access) == 384);
 
 /// A memory that is as fast as its port: SRAM and TCM.
 class PortMemory final : public Memory {

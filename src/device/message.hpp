@@ -79,6 +79,16 @@ class Message : private Leaving, private Delivery {
   virtual ~Message() = default;
 
   Bytes bytes;  // at least 1
+
+ private:
+  struct Uneven;
+  std::array<Train*, kLegs> trains_{};  // under way in each leg, in order; each leg's are its partition's
+  std::unique_ptr<Uneven> uneven_;      // where its packets are not all alike: made when first needed
+  std::int32_t next_packet_ = 0;        // the first that has not left
+  std::int32_t packets_ = 0;
+  std::uint64_t key_ = 0;  // order at links where heads arrive at one instant: by sender, then age
+
+ public:
   // From here on, 64 bytes that a source looks at for each message that is open: a cache line.
   Route* route = nullptr;
   /// When each packet may leave; empty: at once.
@@ -87,6 +97,11 @@ class Message : private Leaving, private Delivery {
   /// Whether anybody wants to know when it has left and of its packets: else none of `on_left`, `on_packet`, `on_run`
   /// and `on_run_cut` is called.
   bool followed = true;
+
+ private:
+  bool short_tail_ = false;  // the last packet is not like the others
+
+ public:
   /// Of messages of a class that come to a source at one instant, the smaller goes first; of equal ones, the one that was
   /// sent first, which must not depend on the order in which different components come to act.
   std::uint32_t rank = 0;
@@ -142,7 +157,7 @@ class Message : private Leaving, private Delivery {
   sim::Event& leaving() { return static_cast<Leaving&>(*this); }
   sim::Event& delivery() { return static_cast<Delivery&>(*this); }
 
-  /// Of packets that are not all alike: made when first needed.
+  /// Of packets that are not all alike.
   struct Uneven {
     /// Of a last packet that is shorter, on each hop. Messages are mostly sent again as they were.
     struct TailTimes {
@@ -155,14 +170,8 @@ class Message : private Leaving, private Delivery {
   };
   Uneven& uneven();
 
-  bool short_tail_ = false;  // the last packet is not like the others
-  std::int32_t packets_ = 0;
-  std::uint64_t key_ = 0;  // order at links where heads arrive at one instant: by sender, then age
   Lane* lane_ = nullptr;
   Message* next_in_lane_ = nullptr;
-  std::array<Train*, kLegs> trains_{};  // under way in each leg, in order; each leg's are its partition's
-  std::unique_ptr<Uneven> uneven_;
-  std::int32_t next_packet_ = 0;  // the first that has not left
 };
 
 /// A packet in flight. Its event is the arrival of its head at the end of the link it has taken.

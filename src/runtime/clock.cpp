@@ -21,7 +21,9 @@ Clock::Clock(device::Processors& processors, const TorchOptions& options)
 sim::RunOptions Clock::until(Time end) const {
   const bool free = options_.threads <= 0;
   const int of_use = std::min(cores_, simulation_.partitions() - 1);  // the host's partition has little to do
-  return {.until = end, .threads = free ? of_use : options_.threads, .thrifty = free};
+  return {.until = end,
+          .threads = free ? of_use : options_.threads,
+          .sharing = free ? sim::Sharing::where_it_pays : sim::Sharing::unless_crowded};
 }
 
 void Clock::run_until_any(std::span<Request* const> requests) {

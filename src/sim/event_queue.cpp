@@ -49,23 +49,23 @@ void EventQueue::enter(std::size_t slot, Time to) {
 }
 
 bool EventQueue::cancel(Event& e) {
-  if (!e.scheduled() || e.time_ < now_) return false;
+  if (e.prev_ == nullptr) return false;
   const std::size_t slot = slot_of(e.time_);
-  Event* tail = slots_[slot];
-  if (tail == nullptr) return false;
-  Event* before = tail;
-  while (before->next_ != &e) {
-    before = before->next_;
-    if (before == tail) return false;
+  Event* const tail = slots_[slot];
+  KB_ASSERT(e.time_ >= now_ && tail != nullptr, "an event at {} ps is in another queue", e.time_.ps());
+  if (tail->next_ == &e) {
+    unlink_head(slot);
+  } else {
+    e.prev_->next_ = e.next_;
+    if (&e == tail)
+      slots_[slot] = e.prev_;
+    else
+      e.next_->prev_ = e.prev_;
+    e.next_ = e.prev_ = nullptr;
+    --size_;
   }
-  if (&e == tail) slots_[slot] = before;
-  before->next_ = e.next_;
-  if (before == &e)
-    vacate(slot);
-  else if (before->next_ == before)
+  if (Event* const last = slots_[slot]; last != nullptr && last->next_ == last)
     mixed_[slot / 64] &= ~bit_of(slot);  // a single event is of one instant
-  e.next_ = nullptr;
-  --size_;
   return true;
 }
 

@@ -1,6 +1,6 @@
 // The pool of coroutine frames: free lists by size, one set per thread, cut from slabs. A frame may be freed
-// by another thread than the one that took it and then serves there; so a slab counts how many of its frames
-// are not given back yet, and the last one to come back frees it.
+// by another thread than the one that took it and then serves there, while the thread that made its slab lives. A slab
+// counts how many of its frames are not given back yet, and its maker; the last one to come back frees it.
 #include <kernbench/sim/process.hpp>
 
 #include <array>
@@ -23,21 +23,27 @@ struct FreeFrame {
 };
 
 struct alignas(kGrain) Slab {
-  std::atomic<std::size_t> frames_out;
+  std::atomic<std::size_t> held;     // frames that are not given back, and one more while the maker lives
+  Slab* next;                        // of the same maker
+  std::atomic<bool> orphan = false;  // its maker has ended: frames that come back now serve nobody any more
 };
 
 // Plain data, so that using it costs no check for initialisation.
 struct Pool {
   std::array<FreeFrame*, kClasses> free;
+  Slab* slabs;  // those that the thread made
   bool open;    // its janitor is there
   bool closed;  // its janitor has been: the thread is about to end
 };
 thread_local constinit Pool pool{};
 
-void give_back(void* frame) {
+Slab& slab_of(void* frame) {
   const auto offset = reinterpret_cast<std::uintptr_t>(frame) % kSlabBytes;
-  auto* slab = reinterpret_cast<Slab*>(static_cast<std::byte*>(frame) - offset);
-  if (slab->frames_out.fetch_sub(1) == 1) ::operator delete (slab, std::align_val_t{kSlabBytes});
+  return *reinterpret_cast<Slab*>(static_cast<std::byte*>(frame) - offset);
+}
+
+void let_go(Slab& slab) {
+  if (slab.held.fetch_sub(1) == 1) ::operator delete (&slab, std::align_val_t{kSlabBytes});
 }
 
 // Gives back what the thread's pool holds when the thread ends.
@@ -47,7 +53,12 @@ struct Janitor {
     pool.open = false;
     pool.closed = true;
     for (FreeFrame*& list : pool.free)
-      while (list != nullptr) give_back(std::exchange(list, list->next));
+      while (list != nullptr) let_go(slab_of(std::exchange(list, list->next)));
+    while (pool.slabs != nullptr) {
+      Slab& slab = *std::exchange(pool.slabs, pool.slabs->next);
+      slab.orphan.store(true, std::memory_order_relaxed);
+      let_go(slab);
+    }
   }
 };
 
@@ -58,7 +69,9 @@ void* take_from_new_slab(std::size_t size_class) {
   const std::size_t size = (size_class + 1) * kGrain;
   const std::size_t count = pool.closed ? 1 : (kSlabBytes - sizeof(Slab)) / size;
   auto* memory = static_cast<std::byte*>(::operator new (kSlabBytes, std::align_val_t{kSlabBytes}));
-  new (memory) Slab{{count}};
+  // Made while the thread ends, a slab has no maker that could let go of it.
+  Slab* slab = new (memory) Slab{{count + !pool.closed}, pool.slabs, pool.closed};
+  if (!pool.closed) pool.slabs = slab;
   std::byte* const first = memory + sizeof(Slab);
   for (std::size_t i = count; --i > 0;)
     pool.free[size_class] = new (first + i * size) FreeFrame{pool.free[size_class]};
@@ -80,9 +93,11 @@ void PooledFrame::operator delete(void* frame, std::size_t size) noexcept {
   const std::size_t c = class_of(size);
   if (c >= kClasses) return ::operator delete(frame);
   if (!pool.open) [[unlikely]] {
-    if (pool.closed) return give_back(frame);
+    if (pool.closed) return let_go(slab_of(frame));
     open_pool();
   }
+  if (Slab& slab = slab_of(frame); slab.orphan.load(std::memory_order_relaxed)) [[unlikely]]
+    return let_go(slab);
   pool.free[c] = new (frame) FreeFrame{pool.free[c]};
 }
 

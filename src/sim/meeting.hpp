@@ -8,7 +8,7 @@
 namespace kernbench::sim {
 
 /// A barrier whose waiters first watch, then sleep: windows take tens of microseconds, and a thread that sleeps takes as
-/// long to wake (std::barrier sleeps almost at once).
+/// long to wake (std::barrier sleeps almost at once). Who watches gives way to whoever else wants the core.
 class Meeting {
  public:
   explicit Meeting(int members)
@@ -42,7 +42,7 @@ class Meeting {
         if (round_.load(std::memory_order_acquire) != round) return true;
         pause();
       }
-    while (std::chrono::steady_clock::now() < end);
+    while (std::this_thread::yield(), std::chrono::steady_clock::now() < end);
     return false;
   }
 

@@ -1,9 +1,9 @@
 #include <kernbench/sim/simulation.hpp>
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <new>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -34,6 +34,7 @@ Counters Simulation::counters() const {
     sum.events += p->events();
     sum.peak_queue = std::max(sum.peak_queue, p->peak_queue());
   }
+  sum.threads_missing = threads_missing_;
   return sum;
 }
 
@@ -58,6 +59,9 @@ struct Simulation::Worker {
 constexpr std::uint64_t kWorthSharing = 20;
 /// A share of so many events is over before anybody who waits for it falls asleep, unless its thread has no core.
 constexpr std::uint64_t kShortShare = 300;
+/// A window takes this long for its events at most, and this long for the meeting, unless threads wait for cores.
+constexpr std::chrono::microseconds kLongestEvent{1};
+constexpr std::chrono::microseconds kLongestMeeting{300};
 constexpr int kLongestRest = 4096;
 /// Events that are run alone before threads are started, which takes about a tenth of a millisecond.
 constexpr std::uint64_t kBeforeThreads = 1000;
@@ -76,6 +80,8 @@ class Simulation::Run {
   std::uint64_t most_events() const {
     return std::ranges::max_element(workers_, {}, &Worker::events)->events;
   }
+  void share_out(std::size_t workers);
+  void do_with_fewer(std::size_t started);
   void note_meeting(int asleep);
   void run_alone();
   void open_window(Time start);
@@ -83,7 +89,6 @@ class Simulation::Run {
   void receive(Worker& worker);
   void run_window(Worker& worker);
   void run_on_threads();
-  [[noreturn]] void refuse_threads(std::size_t started) const;
   void find_next(Worker& worker);
   void settle_clocks();
   void throw_first_error();
@@ -96,16 +101,22 @@ class Simulation::Run {
   Time window_end_;  // inclusive
   Outcome outcome_ = Outcome::drained;
   bool done_ = false;
-  bool alone_ = false;  // no thread could be started
   std::uint64_t events_alone_ = 0;
+  std::chrono::steady_clock::time_point window_opened_;
 };
 
 Simulation::Run::Run(Simulation& simulation, const RunOptions& options)
-    : sim_(simulation),
-      options_(options),
-      workers_(std::clamp<std::size_t>(static_cast<std::size_t>(std::max(options.threads, 1)), 1,
-                                       simulation.partitions_.size())) {
-  const std::size_t n = workers_.size();
+    : sim_(simulation), options_(options) {
+  for (auto& p : sim_.partitions_) {
+    p->stop_ = false;
+    p->next_ = std::min(p->queue_.bound(), p->mail_.next());
+  }
+  share_out(std::min(static_cast<std::size_t>(std::max(options.threads, 1)), sim_.partitions_.size()));
+}
+
+/// Gives each of `n` workers its partitions. Nothing may be under way between the workers there were.
+void Simulation::Run::share_out(std::size_t n) {
+  workers_ = std::vector<Worker>(n);
   for (std::size_t w = 0; w < n; ++w) {
     Worker& worker = workers_[w];
     // Rounded up: the first share has partition 0 in it, the host of a machine, which has little to do.
@@ -117,8 +128,6 @@ Simulation::Run::Run(Simulation& simulation, const RunOptions& options)
       Partition& p = *sim_.partitions_[i];
       p.worker_ = static_cast<int>(w);
       p.bags_ = &worker.outgoing;
-      p.stop_ = false;
-      p.next_ = std::min(p.queue_.bound(), p.mail_.next());
     }
     find_next(worker);
   }
@@ -146,16 +155,19 @@ Outcome Simulation::Run::operator()() {
 
 /// Whether the window that was planned is for all threads: judged by what the last one gave them to do.
 bool Simulation::Run::shares() {
-  if (workers_.size() == 1 || alone_) return false;
-  if (!options_.thrifty) return true;
+  if (workers_.size() == 1) return false;
+  if (options_.sharing == Sharing::always) return true;
   if (sim_.rest_ > 0) return --sim_.rest_, false;
+  if (options_.sharing == Sharing::unless_crowded) return true;
   std::uint64_t sum = 0;
   for (const Worker& w : workers_) sum += w.events;
   return sum - most_events() >= kWorthSharing && events_alone_ >= kBeforeThreads;
 }
 
 void Simulation::Run::note_meeting(int asleep) {
-  const bool crowded = asleep > 0 && most_events() <= kShortShare;
+  const auto took = std::chrono::steady_clock::now() - window_opened_;
+  const bool crowded = (asleep > 0 && most_events() <= kShortShare) ||
+                       took > kLongestMeeting + static_cast<std::int64_t>(most_events()) * kLongestEvent;
   sim_.rest_ = crowded ? sim_.next_rest_ : 0;
   sim_.next_rest_ = crowded ? std::min(4 * sim_.next_rest_, kLongestRest) : std::max(sim_.next_rest_ / 2, 1);
 }
@@ -265,6 +277,7 @@ void Simulation::Run::run_on_threads() {
       meeting.come([this](int asleep) {
         note_meeting(asleep);
         while (plan() && !shares()) run_alone();
+        window_opened_ = std::chrono::steady_clock::now();
       });
     }
   };
@@ -282,26 +295,24 @@ void Simulation::Run::run_on_threads() {
         start.wait(undecided);
         if (start == go) work(workers_[w]);
       });
-  } catch (...) {
+  } catch (const std::system_error&) {
     decide(give_up);
-    if (!options_.thrifty) refuse_threads(threads.size() + 1);
-    alone_ = true;
-    return run_alone();
+    return do_with_fewer(threads.size() + 1);
+  } catch (const std::bad_alloc&) {
+    decide(give_up);
+    return do_with_fewer(threads.size() + 1);
   }
+  window_opened_ = std::chrono::steady_clock::now();
   decide(go);
   work(workers_.front());
 }
 
-/// Called where the exception of a thread that did not start is caught.
-void Simulation::Run::refuse_threads(std::size_t started) const {
-  try {
-    throw;
-  } catch (const std::system_error& error) {
-    throw InputError({"sim.threads", "",
-                      fmt::format("only {} of {} threads could be started: {}", started, workers_.size(),
-                                  error.code().message()),
-                      "ask for fewer threads; results do not depend on their number"});
-  }
+/// Shares the work out among those that could be started, and runs the window that was planned.
+void Simulation::Run::do_with_fewer(std::size_t started) {
+  sim_.threads_missing_ = std::max(sim_.threads_missing_, options_.threads - static_cast<int>(started));
+  for (Worker& worker : workers_) receive(worker);
+  share_out(started);
+  run_alone();
 }
 
 Outcome Simulation::run(const RunOptions& options) { return Run(*this, options)(); }

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "kernbench/error.hpp"
 
 namespace kernbench {
@@ -18,6 +20,14 @@ TEST(Time, WiresRoundUpButNotForAnUlp) {
   EXPECT_EQ(Time::from_ns_rounded_up(3 * 0.01), 30_ps);
   EXPECT_EQ(Time::from_ns_rounded_up(0.1 + 0.2), 300_ps);  // 0.30000000000000004 ns
   EXPECT_EQ(Time::from_ns_rounded_up(0.0301), 31_ps);
+}
+
+TEST(Time, MoreNanosecondsThanAClockCanHoldAreRefused) {
+  EXPECT_EQ(Time::from_ns(9.2e15).ps(), 9'200'000'000'000'000'000);  // 2^63 ps are 9.223e15 ns
+  for (const double ns : {1e18, -1e18, 9.3e15, std::numeric_limits<double>::quiet_NaN()}) {
+    EXPECT_THROW(Time::from_ns(ns), InputError) << ns;
+    EXPECT_THROW(Time::from_ns_rounded_up(ns), InputError) << ns;
+  }
 }
 
 TEST(Bandwidth, TakesTheExactTimeRoundedUp) {

@@ -114,6 +114,20 @@ TEST(EventQueue, CancelTakesOutOneEventAndItCanBePushedAgain) {
   EXPECT_FALSE(queue.cancel(a));
 }
 
+/// How often the members of a list are looked at cannot be seen from outside; that 400,000 events in one slot are
+/// cancelled at all, from either end and from the middle, can: a walk for each would take minutes.
+TEST(EventQueue, CancelDoesNotDependOnHowManyEventsShareASlot) {
+  constexpr int kEvents = 400'000;
+  EventQueue queue;
+  std::deque<Item> items;
+  for (int i = 0; i < kEvents; ++i) queue.push(items.emplace_back(i), 0x10000_ps + Time::from_ps(i % 100));
+  for (int i = kEvents / 2; i < kEvents - 1; ++i)
+    EXPECT_TRUE(queue.cancel(items[static_cast<std::size_t>(i)]));
+  for (int i = kEvents / 2 - 1; i > 0; --i) EXPECT_TRUE(queue.cancel(items[static_cast<std::size_t>(i)]));
+  EXPECT_EQ(queue.size(), 2U);
+  EXPECT_THAT(drain(queue), ElementsAre(0, kEvents - 1));
+}
+
 // Partitions run up to their bounds: one that stayed at the start of a range would be waited for for ever.
 TEST(EventQueue, BoundIsExactAgainOnceCancelLeavesALoneEvent) {
   EventQueue queue;

@@ -28,6 +28,8 @@ class Event {
   friend class WaitList;
 
   Event* next_ = nullptr;  // null exactly when no queue, mailbox or wait list holds it
+  Event* prev_ =
+      nullptr;  // in a queue: the one before it, or stale if it is the first; null outside of queues
   Time time_;
   Handler handler_;
 };

@@ -1,5 +1,4 @@
-// The event queue: a hierarchical timing wheel. Push and pop take constant time, cancel as long as its slot's list
-// is; none allocates.
+// The event queue: a hierarchical timing wheel. Push, pop and cancel take constant time; none allocates.
 #pragma once
 
 #include <kernbench/error.hpp>
@@ -50,7 +49,7 @@ class EventQueue {
     return head;
   }
 
-  /// Takes `e` out again. Returns false if it is not in this queue.
+  /// Takes `e` out again. Returns false if it is in no queue; it must not be in another one.
   bool cancel(Event& e);
 
   /// No event is earlier than this; exact unless events of different times share the first slot. `never` if
@@ -97,10 +96,11 @@ class EventQueue {
     if (Event* tail = slots_[slot]) {
       if (tail->time_ != e.time_) mixed_[slot / 64] |= bit_of(slot);
       e.next_ = tail->next_;
+      e.prev_ = tail;
       tail->next_ = &e;
       slots_[slot] = &e;
     } else {
-      e.next_ = &e;
+      e.next_ = e.prev_ = &e;
       occupy(slot, e);
     }
   }
@@ -114,7 +114,7 @@ class EventQueue {
       vacate(slot);
       if (words_ != 0) prefetch(slots_[first_slot()]);
     }
-    head->next_ = nullptr;
+    head->next_ = head->prev_ = nullptr;
     --size_;
   }
   // What fires next is loaded while the present event is at work: the event, and what it is embedded in.

@@ -10,10 +10,17 @@
 
 namespace kernbench::sim {
 
+/// Which windows the threads of a run share. The others are run by one thread while the rest wait.
+enum class Sharing {
+  always,
+  unless_crowded,  // not while other work takes the cores and threads wait for each other most of the time
+  where_it_pays,   // and only windows of many events
+};
+
 struct RunOptions {
   Time until = Time::never();  // run every event at or before this
-  int threads = 1;             // at most one per partition is used; an InputError if they cannot be started
-  bool thrifty = false;  // threads rest where they do not pay; whichever cannot be started is done without
+  int threads = 1;             // at most one per partition is used, and as many as can be started
+  Sharing sharing = Sharing::always;
   const std::atomic<bool>* interrupt =
       nullptr;  // set from outside (Ctrl-C) to end the run between two events
 };
@@ -29,6 +36,7 @@ enum class Outcome {
 struct Counters {
   std::uint64_t events = 0;    // events fired, letters included
   std::size_t peak_queue = 0;  // the longest any partition's queue has been
+  int threads_missing = 0;     // threads that a run was to have and that could not be started
 };
 
 /// Owns the partitions. Several simulations may exist, and run, side by side.
@@ -64,10 +72,9 @@ class Simulation {
   const Time lookahead_;
   std::vector<Time> next_;  // per partition, side by side so that a look at idle ones costs next to nothing
   std::vector<std::unique_ptr<Partition>> partitions_;
-  // Where other work takes the cores, threads wait for each other most of the time. Thrifty runs then let them rest,
-  // longer each time.
-  int rest_ = 0;  // windows to run alone
+  int rest_ = 0;  // windows to run alone, because the last shared one was crowded: more each time
   int next_rest_ = 1;
+  int threads_missing_ = 0;
 };
 
 }  // namespace kernbench::sim
