@@ -41,7 +41,8 @@ struct DmaRead {
   Operand result;
   std::vector<std::int64_t> strides;  // in elements; empty: row-major
   ActiveLanes lanes;
-  double other = 0;  // what the other lanes read as
+  double other = 0;                        // what the other lanes read as
+  std::vector<std::uint64_t> places = {};  // of scattered lanes: where each run of them begins
   friend bool operator==(const DmaRead&, const DmaRead&) = default;
 };
 struct DmaWrite {
@@ -49,6 +50,7 @@ struct DmaWrite {
   Operand tile;
   std::vector<std::int64_t> strides;
   ActiveLanes lanes;
+  std::vector<std::uint64_t> places = {};
   friend bool operator==(const DmaWrite&, const DmaWrite&) = default;
 };
 struct LoadScalar {

@@ -183,6 +183,9 @@ class Program {
   bool masked(const Command& c) const { return c.detail != kNone; }
   std::span<const LaneRange> active_runs(const Command& c) const;
   std::int64_t active_lanes(const Command& c) const;
+  /// Of a dma command whose lanes lie anywhere: where each run of active lanes begins; its elements follow each other
+  /// in memory, and strides say nothing. Empty for all others.
+  std::span<const std::uint64_t> run_addresses(const Command& c) const;
   /// Of a masked dma_read: what lanes that are off read as.
   double other(const Command& c) const { return c.read_count == 0 ? 0.0 : scalar(c.read[0]); }
   /// Of load_scalar.
@@ -226,6 +229,7 @@ class Program {
   struct Mask {
     std::uint32_t first_run, run_count;
     std::int64_t lanes;
+    std::uint32_t first_address = kNone;  // of a transfer to or from scattered places
   };
   struct Line {
     std::uint32_t file, line;
@@ -244,6 +248,7 @@ class Program {
   Table<double> scalars_;
   std::vector<Mask> masks_;
   std::vector<LaneRange> runs_;
+  std::vector<std::uint64_t> run_addresses_;
   std::vector<std::string> directions_;
   std::vector<CompositeSpec> composites_;
   std::vector<EpilogueStep> steps_;

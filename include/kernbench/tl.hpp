@@ -27,6 +27,7 @@
 
 #include <array>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
@@ -50,6 +51,9 @@ namespace kernbench::tl {
 
 /// Reads a number from simulated memory while a kernel is recorded.
 using ScalarSource = std::function<double(std::uint64_t address, DType dtype)>;
+
+/// Reads bytes from simulated memory while a kernel is recorded.
+using MemorySource = std::function<void(std::uint64_t address, std::span<std::byte> out)>;
 
 /// A piece of a tensor argument that the running PE holds.
 struct Shard {
@@ -78,7 +82,15 @@ struct Environment {
   std::optional<std::vector<Queue>> queues;  // not given: any direction is accepted
   std::vector<Shard> shards;           // of all tensor arguments; several of one tensor in dealing order
   ScalarSource scalars;                // not given: load_scalar is an error
+  MemorySource memory;                 // not given: peek is an error
   const isa::Program* like = nullptr;  // probably as long: so much room is made; not looked at later
+};
+
+/// Lanes of a transfer that may lie anywhere, in row-major order of its shape: the address of each in bytes, and
+/// whether it is on (not given: all are). The address of a lane that is off means nothing.
+struct Lanes {
+  std::span<const std::uint64_t> addresses;
+  std::span<const std::uint8_t> on = {};
 };
 
 struct LoadOptions {
@@ -166,6 +178,14 @@ class Context {
   // ── memory ── pointers count bytes, strides elements
   Tile load(Ptr ptr, const Dims& shape, DType dtype, const LoadOptions& options = {}, At at = At::current());
   Op store(Ptr ptr, const Tile& tile, const StoreOptions& options = {}, At at = At::current());
+  /// The same for lanes that may lie anywhere. Addresses that are affine in the index become one strided transfer;
+  /// all others are moved run by run of neighbouring addresses, each like a transfer of its own. Lanes that are off
+  /// are neither moved nor translated; they read as `other`. Nothing is converted: a pointer's tensor is not known here.
+  Tile load_at(const Lanes& lanes, const Dims& shape, DType dtype, double other = 0, At at = At::current());
+  Op store_at(const Lanes& lanes, const Tile& tile, At at = At::current());
+  /// What lies at those places when the launch begins, for kernels that steer by numbers they load; lanes that are off
+  /// are zero. It records nothing: `load_at` does.
+  std::vector<std::byte> peek(const Lanes& lanes, DType dtype, At at = At::current());
   /// A tensor in memory as an operand of `composite`. Its views are references too.
   Tile ref(Ptr ptr, const Dims& shape, DType dtype, const Dims& strides = {}, At at = At::current());
   /// Issue holds until the command has retired; of a tile, the one that makes it.

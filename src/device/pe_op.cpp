@@ -9,15 +9,16 @@ namespace kernbench::device {
 namespace {
 
 /// The rows a dma command touches, piece by piece of its lanes. Whole rows of a two-dimensional pattern stay
-/// together.
+/// together; runs of scattered lanes are each a row of its own.
 void find_rows(const isa::Program& program, const isa::Command& command, std::vector<VirtualRows>& rows) {
   rows.clear();
   if (command.kind == isa::CommandKind::load_scalar)
     return rows.push_back({command.address, itemsize(program.scalar_dtype(command)), 1, 0});
   const int size = itemsize(program.value(program.moved(command)).dtype);
+  const bool scattered = !program.run_addresses(command).empty();
   isa::for_each_segment(program, command, [&](const isa::Segment& s) {
     const std::int64_t bytes = s.elements * size;
-    if (!rows.empty()) {
+    if (!rows.empty() && !scattered) {
       VirtualRows& last = rows.back();
       const auto step = static_cast<std::int64_t>(s.address - last.address) - (last.rows - 1) * last.stride;
       const bool continues = last.row_bytes == bytes && step >= 0 && (last.rows == 1 || step == last.stride);

@@ -18,6 +18,11 @@ ActiveLanes active_lanes(const Program& program, const Command& c) {
   return std::vector<LaneRange>(runs.begin(), runs.end());
 }
 
+std::vector<std::uint64_t> places(const Program& program, const Command& c) {
+  const auto places = program.run_addresses(c);
+  return {places.begin(), places.end()};
+}
+
 Math decode_math(const Program& program, const Command& c) {
   Math math{.op = c.op, .operands = {}, .result = operand(program, c.result), .axis = std::nullopt};
   for (const auto id : program.reads(c)) math.operands.push_back(operand(program, id));
@@ -78,11 +83,12 @@ Operand operand(const Program& program, ValueId id) {
 AnyCommand decode(const Program& program, const Command& c) {
   switch (c.kind) {
     case CommandKind::dma_read:
-      return DmaRead{c.address, operand(program, c.result), given_strides(program, c),
-                     active_lanes(program, c), program.other(c)};
+      return DmaRead{
+          c.address,        operand(program, c.result), given_strides(program, c), active_lanes(program, c),
+          program.other(c), places(program, c)};
     case CommandKind::dma_write:
       return DmaWrite{c.address, operand(program, c.read[0]), given_strides(program, c),
-                      active_lanes(program, c)};
+                      active_lanes(program, c), places(program, c)};
     case CommandKind::load_scalar:
       return LoadScalar{c.address, program.scalar_dtype(c)};
     case CommandKind::gemm:

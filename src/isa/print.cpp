@@ -16,7 +16,9 @@ std::string text_of(const std::vector<Operand>& operands) {
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
-std::string access_text(const std::vector<std::int64_t>& strides, const ActiveLanes& lanes) {
+std::string access_text(const std::vector<std::int64_t>& strides, const ActiveLanes& lanes,
+                        const std::vector<std::uint64_t>& places) {
+  if (!places.empty()) return fmt::format(" and {} more places", places.size() - 1);
   std::string text;
   if (!strides.empty()) text += fmt::format(" strides [{}]", fmt::join(strides, ", "));
   if (!lanes) return text;
@@ -27,12 +29,13 @@ std::string access_text(const std::vector<std::int64_t>& strides, const ActiveLa
 
 struct Printer {
   std::string operator()(const DmaRead& c) const {
-    auto text =
-        fmt::format("{} = dma_read {:#x}{}", to_string(c.result), c.address, access_text(c.strides, c.lanes));
+    auto text = fmt::format("{} = dma_read {:#x}{}", to_string(c.result), c.address,
+                            access_text(c.strides, c.lanes, c.places));
     return c.lanes && c.other != 0 ? text + fmt::format(" other {}", c.other) : text;
   }
   std::string operator()(const DmaWrite& c) const {
-    return fmt::format("dma_write {:#x}{} {}", c.address, access_text(c.strides, c.lanes), to_string(c.tile));
+    return fmt::format("dma_write {:#x}{} {}", c.address, access_text(c.strides, c.lanes, c.places),
+                       to_string(c.tile));
   }
   std::string operator()(const LoadScalar& c) const {
     return fmt::format("load_scalar {:#x} {}", c.address, to_string(c.dtype));

@@ -107,6 +107,11 @@ std::span<const LaneRange> Program::active_runs(const Command& c) const {
   return std::span(runs_).subspan(masks_[c.detail].first_run, masks_[c.detail].run_count);
 }
 
+std::span<const std::uint64_t> Program::run_addresses(const Command& c) const {
+  if (!masked(c) || masks_[c.detail].first_address == kNone) return {};
+  return std::span(run_addresses_).subspan(masks_[c.detail].first_address, masks_[c.detail].run_count);
+}
+
 std::int64_t Program::active_lanes(const Command& c) const {
   return masked(c) ? masks_[c.detail].lanes : shape(moved(c)).elements();
 }
@@ -118,7 +123,7 @@ std::string_view Program::direction(const Command& c) const {
 std::size_t Program::memory_bytes() const {
   return bytes_of(commands_) + bytes_of(values_) + bytes_of(more_reads_) + bytes_of(shapes_) +
          bytes_of(strides_) + bytes_of(places_) + bytes_of(scalars_) + bytes_of(masks_) + bytes_of(runs_) +
-         bytes_of(composites_) + bytes_of(steps_) + bytes_of(lines_);
+         bytes_of(run_addresses_) + bytes_of(composites_) + bytes_of(steps_) + bytes_of(lines_);
 }
 
 std::uint64_t Program::fingerprint() const {
@@ -135,8 +140,12 @@ std::uint64_t Program::fingerprint() const {
     for (const auto stride : s) hash.add(stride);
   for (const auto& p : places_) hash.add(p.base, p.strides), hash.add(p.offset);
   for (const auto number : scalars_) hash.add(std::bit_cast<std::uint64_t>(number));
-  for (const auto& m : masks_) hash.add(m.first_run, m.run_count);
+  for (const auto& m : masks_) {
+    hash.add(m.first_run, m.run_count);
+    if (m.first_address != kNone) hash.add(static_cast<std::uint64_t>(m.first_address));
+  }
   for (const auto run : runs_) hash.add(run.begin), hash.add(run.end);
+  for (const auto address : run_addresses_) hash.add(address);
   for (const auto& name : directions_) hash.add(name);
   for (const auto& s : composites_) hash.add(s.a, s.b), hash.add(s.out, s.step_count);
   for (const auto& s : steps_)

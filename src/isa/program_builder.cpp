@@ -58,7 +58,8 @@ std::uint32_t ProgramBuilder::mask(std::span<const LaneRange> runs) {
     lanes += run.end - run.begin;
   }
   const auto same = [&](const Program::Mask& m) {
-    return std::ranges::equal(std::span(program_.runs_).subspan(m.first_run, m.run_count), runs);
+    return m.first_address == kNone &&
+           std::ranges::equal(std::span(program_.runs_).subspan(m.first_run, m.run_count), runs);
   };
   const auto make = [&] {
     const auto first = static_cast<std::uint32_t>(program_.runs_.size());
@@ -67,6 +68,18 @@ std::uint32_t ProgramBuilder::mask(std::span<const LaneRange> runs) {
   };
   return mask_ids_.find_or_add(
       program_.masks_, [&] { return hash; }, same, make);
+}
+
+std::uint32_t ProgramBuilder::scattered(std::span<const LaneRange> runs,
+                                        std::span<const std::uint64_t> addresses) {
+  Program::Mask mask{static_cast<std::uint32_t>(program_.runs_.size()),
+                     static_cast<std::uint32_t>(runs.size()), 0,
+                     static_cast<std::uint32_t>(program_.run_addresses_.size())};
+  for (const auto run : runs) mask.lanes += run.end - run.begin;
+  program_.runs_.insert(program_.runs_.end(), runs.begin(), runs.end());
+  program_.run_addresses_.insert(program_.run_addresses_.end(), addresses.begin(), addresses.end());
+  program_.masks_.push_back(mask);
+  return static_cast<std::uint32_t>(program_.masks_.size() - 1);
 }
 
 std::uint32_t ProgramBuilder::direction(std::string_view name) {

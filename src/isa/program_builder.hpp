@@ -28,6 +28,8 @@ class ProgramBuilder {
   std::uint32_t strides(const Strides& strides);
   /// Empty runs, too, are a mask: nothing moves.
   std::uint32_t mask(std::span<const LaneRange> runs);
+  /// The same, each run at an address of its own.
+  std::uint32_t scattered(std::span<const LaneRange> runs, std::span<const std::uint64_t> addresses);
   std::uint32_t direction(std::string_view name);
   std::uint32_t line(const char* file, std::uint32_t line) {
     auto& seen = seen_lines_[(line ^ (reinterpret_cast<std::uintptr_t>(file) >> 4)) % seen_lines_.size()];

@@ -45,6 +45,12 @@ class SegmentWalk {
 /// Calls `fn(Segment)` for each contiguous piece of a dma command, in lane order.
 template <class Fn>
 void for_each_segment(const Program& program, const Command& dma, Fn&& fn) {
+  if (const auto places = program.run_addresses(dma); !places.empty()) {
+    const auto runs = program.active_runs(dma);
+    for (std::size_t i = 0; i < runs.size(); ++i)
+      fn(Segment{places[i], runs[i].begin, runs[i].end - runs[i].begin});
+    return;
+  }
   const auto moved = program.moved(dma);
   const SegmentWalk walk(dma.address, itemsize(program.value(moved).dtype), program.shape(moved),
                          program.strides(dma));

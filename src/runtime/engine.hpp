@@ -164,6 +164,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   tl::Environment environment(const LaunchSpec& spec, const std::vector<const TensorState*>& tensors,
                               PeCoord pe);
   double read_scalar(PeCoord pe, std::uint64_t address, DType dtype);
+  void read_memory(PeCoord pe, std::uint64_t address, std::span<std::byte> out);
   void fetch_scalar(TensorState& tensor, PeCoord pe, std::int64_t offset, std::span<std::byte> out);
 
   const TorchOptions options_;

@@ -121,17 +121,20 @@ NdArray Engine::read_image(TensorState& tensor, const Region& region, const Chun
 }
 
 double Engine::read_scalar(PeCoord pe, std::uint64_t address, DType dtype) {
-  const auto size = static_cast<std::uint64_t>(itemsize(dtype));
+  std::byte bytes[8];
+  read_memory(pe, address, {bytes, static_cast<std::size_t>(itemsize(dtype))});
+  return number_at(dtype, bytes);
+}
+
+void Engine::read_memory(PeCoord pe, std::uint64_t address, std::span<std::byte> out) {
   TensorState* tensor = tensor_at(address);
   const std::uint64_t offset = tensor == nullptr ? 0 : address - tensor->storage()->base.raw();
   if (tensor == nullptr || tensor->storage()->sip != pe.sip ||
-      offset + size > static_cast<std::uint64_t>(tensor->layout().bytes()))
+      offset + out.size() > static_cast<std::uint64_t>(tensor->layout().bytes()))
     throw InputError({"tensor.scalar", to_string(pe),
                       fmt::format("no tensor of its SIP is at {:#x}", address),
                       "read from a tensor argument"});
-  std::byte bytes[8];
-  fetch_scalar(*tensor, pe, static_cast<std::int64_t>(offset), {bytes, size});
-  return number_at(dtype, bytes);
+  fetch_scalar(*tensor, pe, static_cast<std::int64_t>(offset), out);
 }
 
 /// What the host wrote last, if no launch has written since; else what the launch has written, once it is complete.

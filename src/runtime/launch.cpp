@@ -79,6 +79,7 @@ tl::Environment Engine::environment(const LaunchSpec& spec, const std::vector<co
       .queues = std::vector<tl::Queue>(),
       .shards = {},
       .scalars = [this, pe](std::uint64_t at, DType dtype) { return read_scalar(pe, at, dtype); },
+      .memory = [this, pe](std::uint64_t at, std::span<std::byte> out) { read_memory(pe, at, out); },
       .like = recorded_last_.get()};
   if (spec.wiring)
     for (const auto& end : spec.wiring->ends(pe))

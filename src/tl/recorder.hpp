@@ -85,6 +85,10 @@ class Recorder {
   void check_pointer(Ptr ptr, std::string_view op, At at) const;
   /// Lanes that are on, kNone if all are.
   std::uint32_t mask_id(const Tile& mask, const Shape& shape, std::string_view op, At at);
+  /// As many addresses and flags as lanes.
+  void check_lanes(const Lanes& lanes, std::int64_t count, std::string_view op, At at) const;
+  /// Sets address, strides and mask of a transfer of these lanes.
+  void place_lanes(isa::Command& c, const Lanes& lanes, const Shape& shape, DType dtype, bool writes);
   /// A number as a value of that dtype; an error if it does not fit.
   void check_number(double number, DType dtype, std::string_view op, At at) const;
   isa::ValueId scalar(double number, DType dtype, std::string_view op, At at);
