@@ -210,6 +210,10 @@ class Program {
     return std::span(steps_).subspan(s.first_step, s.step_count);
   }
 
+  /// Which kernel instance a command belongs to, where a PE runs several one after the other. They are in no order: what
+  /// one writes and another touches is a hazard.
+  std::uint32_t instance(CommandIndex command) const;
+
   /// The most scratch that is live at one command, in program order.
   Bytes peak_scratch() const { return Bytes(peak_granules_ * kGranuleBytes); }
   /// The bytes this program occupies in the host's memory.
@@ -254,6 +258,7 @@ class Program {
   std::vector<EpilogueStep> steps_;
   std::vector<std::string> files_;
   std::vector<Line> lines_;
+  std::vector<CommandIndex> instances_;  // the first command of each but the first
   std::int64_t peak_granules_ = 0;
 };
 

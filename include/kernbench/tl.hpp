@@ -247,6 +247,9 @@ class Context {
   const Environment& environment() const;
   /// Starts a new program. `run_kernel` does.
   void begin();
+  /// What follows belongs to another instance of the kernel on the same PE. Instances overlap as the machine allows, and
+  /// are in no order: where one writes bytes that another touches, that is a hazard.
+  void begin_instance();
   /// Checks the scratch over the whole program. `run_kernel` does. KernelError that lists the largest live
   /// tiles.
   const isa::Program& finish();

@@ -50,6 +50,10 @@ class HazardDetector::Detector {
   void transfer(const device::OpRecord& record, const Event& event);
   void tile_written(const Event& event, Time end);
   void access(const Event& event, const Pieces& pieces, bool write);
+  /// Whether they are of two kernel instances that one PE runs in one launch.
+  bool are_instances(const Event& a, const Event& b) {
+    return a.origin == b.origin && program(a).instance(a.command) != program(b).instance(b.command);
+  }
   void judge(const Event& event, bool write, const AccessMap::Overlap& overlap);
   HazardOp op(const Event& event, bool write);
   void report(Hazard hazard);
@@ -154,9 +158,12 @@ void HazardDetector::Detector::access(const Event& event, const Pieces& pieces, 
 void HazardDetector::Detector::judge(const Event& event, bool write, const AccessMap::Overlap& overlap) {
   const bool both_host = event.command == isa::kNone && overlap.earlier.command == isa::kNone;
   if (both_host) return;  // the host's own order
-  if (order_.agent_of(event) == order_.agent_of(overlap.earlier))
-    return order_.overlapped(overlap.earlier, event);
-  if (order_.is_before(overlap.earlier, event)) return;
+  if (order_.agent_of(event) == order_.agent_of(overlap.earlier)) {
+    order_.overlapped(overlap.earlier, event);
+    if (!are_instances(overlap.earlier, event)) return;
+  } else if (order_.is_before(overlap.earlier, event)) {
+    return;
+  }
   const auto begin = address::PhysAddr::from_raw(overlap.begin);
   report({write && overlap.earlier_writes ? HazardKind::write_write : HazardKind::read_write,
           op(overlap.earlier, overlap.earlier_writes), op(event, write), begin,

@@ -120,10 +120,15 @@ std::string_view Program::direction(const Command& c) const {
   return c.detail == kNone ? std::string_view() : std::string_view(directions_[c.detail]);
 }
 
+std::uint32_t Program::instance(CommandIndex command) const {
+  return static_cast<std::uint32_t>(std::ranges::upper_bound(instances_, command) - instances_.begin());
+}
+
 std::size_t Program::memory_bytes() const {
   return bytes_of(commands_) + bytes_of(values_) + bytes_of(more_reads_) + bytes_of(shapes_) +
          bytes_of(strides_) + bytes_of(places_) + bytes_of(scalars_) + bytes_of(masks_) + bytes_of(runs_) +
-         bytes_of(run_addresses_) + bytes_of(composites_) + bytes_of(steps_) + bytes_of(lines_);
+         bytes_of(run_addresses_) + bytes_of(composites_) + bytes_of(steps_) + bytes_of(lines_) +
+         bytes_of(instances_);
 }
 
 std::uint64_t Program::fingerprint() const {
@@ -152,6 +157,7 @@ std::uint64_t Program::fingerprint() const {
     hash.add(static_cast<std::uint32_t>(s.op) << 1 | static_cast<std::uint32_t>(s.point), s.operand);
   for (const auto& l : lines_)
     hash.add(name_of(files_[l.file])), hash.add(static_cast<std::uint64_t>(l.line));
+  for (const auto first : instances_) hash.add(static_cast<std::uint64_t>(first));
   return hash.value();
 }
 

@@ -24,6 +24,11 @@ class ProgramBuilder {
 
   CommandIndex next_command() const { return static_cast<CommandIndex>(program_.commands_.size()); }
 
+  /// What follows is another kernel instance.
+  void begin_instance() {
+    if (next_command() > 0) program_.instances_.push_back(next_command());
+  }
+
   std::uint32_t shape(std::span<const std::int64_t> extents);
   std::uint32_t strides(const Strides& strides);
   /// Empty runs, too, are a mask: nothing moves.

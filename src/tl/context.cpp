@@ -66,6 +66,8 @@ const Shard& Context::shard(Ptr tensor, At at) const {
 }
 
 const Environment& Context::environment() const { return recorder_->environment(); }
+void Context::begin_instance() { recorder_->builder().begin_instance(); }
+
 void Context::begin() { recorder_->begin(); }
 const isa::Program& Context::finish() { return recorder_->finish(); }
 const isa::Program& Context::program() const { return recorder_->program(); }

@@ -116,5 +116,35 @@ TEST(Lanes, HazardsAreFoundBetweenScatteredLanes) {
   EXPECT_THAT(torch.hazards()[0].text, HasSubstr("touch 4 B"));
 }
 
+// One PE runs three instances; the first two meet in one element, the third stays away.
+TEST(Instances, OfOnePeAreInNoOrder) {
+  Torch torch(small());
+  Tensor x = torch.zeros({64}, i32);
+  const auto write = [](tl::Context& tl, tl::Ptr p) {
+    for (const int first : {0, 7, 32}) {
+      tl.begin_instance();
+      tl.store(p + 4 * first, tl.full({8}, first, i32));
+    }
+  };
+  torch.launch("write", write, x);
+  torch.synchronize();
+  ASSERT_EQ(torch.hazards().size(), 1u);
+  EXPECT_THAT(torch.hazards()[0].text, HasSubstr("touch 4 B"));
+}
+
+TEST(Instances, MayReadWhatNobodyWrites) {
+  Torch torch(small());
+  Tensor x = torch.zeros({64}, i32);
+  const auto read = [](tl::Context& tl, tl::Ptr p) {
+    for (const int i : {1, 2, 3}) {
+      tl.begin_instance();
+      tl.store(p + 64 + 4 * i, tl.load(p, {1}, i32));
+    }
+  };
+  torch.launch("read", read, x);
+  torch.synchronize();
+  EXPECT_TRUE(torch.hazards().empty());
+}
+
 }  // namespace
 }  // namespace kernbench::runtime

@@ -27,6 +27,7 @@ TEST(Guide, ExamplesRecordWhatTheySay) {
       last_command(linear, kX, kY, kX, kY, 64, 64, 32),
       "composite gemm @0x1000:f16[64, 64], @0x2000:f16[64, 32] -> @0x2000:f16[64, 32] then add %0:f32[32] "
       "then maximum 0:f32");
+  EXPECT_EQ(last_command(pick_rows, kX, kY, std::vector{5, 2}, 16), "dma_write 0x2000 %0:f16[2, 16]");
 }
 
 }  // namespace
