@@ -12,7 +12,7 @@ import pathlib
 import re
 import sys
 
-LAYERS = ["base", "sim", "topology", "address", "isa", "tl", "device", "trace", "data", "runtime", "ccl", "dist", "bench",
+LAYERS = ["base", "sim", "topology", "address", "isa", "tl", "device", "trace", "data", "runtime", "ccl", "dist", "nn", "bench",
           "cli", "python", "report"]
 # Layers that must not know each other although one stands above the other.
 STRANGERS = [("tl", "device"), ("cli", "report"), ("python", "report")]

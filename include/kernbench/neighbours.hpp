@@ -54,6 +54,8 @@ std::vector<PairedLink> paired(const Links& links);
 Links ring_1d(std::span<const PeCoord> ranks, std::string_view prefix = "");
 /// The same for what goes round one way: E only sends, W only receives.
 Links ring_1d_unidir(std::span<const PeCoord> ranks);
+/// As ring_1d, with ends: the first rank has no W, the last no E.
+Links line_1d(std::span<const PeCoord> ranks, std::string_view prefix = "");
 /// Ranks row by row in a `grid.x × grid.y` grid; E, W, S and N, rows and columns closed to rings.
 Links torus_2d(std::span<const PeCoord> ranks, MeshCoord grid, std::string_view prefix = "");
 /// The same, with ends.
@@ -63,7 +65,7 @@ Links tree_binary(std::span<const PeCoord> ranks);
 /// Every rank with every other; the direction to rank 3 is `rank3`.
 Links all_pairs(std::span<const PeCoord> ranks);
 
-/// One of the above by its name: `ring_1d`, `ring_1d_unidir`, `torus_2d` (also `mesh_2d`) and `mesh_2d_no_wrap` on the
+/// One of the above by its name: `ring_1d`, `ring_1d_unidir`, `line_1d`, `torus_2d` (also `mesh_2d`) and `mesh_2d_no_wrap` on the
 /// nearest grid, `tree_binary`, `all_pairs`, `none`. InputError that lists these if it is none of them.
 Links neighbours(std::string_view topology, std::span<const PeCoord> ranks);
 

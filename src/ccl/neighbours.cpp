@@ -146,6 +146,10 @@ Links ring_1d_unidir(std::span<const PeCoord> ranks) {
   return links;
 }
 
+Links line_1d(std::span<const PeCoord> ranks, std::string_view prefix) {
+  return mesh_2d_no_wrap(ranks, {count(ranks), 1}, prefix);
+}
+
 Links torus_2d(std::span<const PeCoord> ranks, MeshCoord grid, std::string_view prefix) {
   return grid_links(ranks, grid, prefix, true);
 }
@@ -179,13 +183,15 @@ Links neighbours(std::string_view topology, std::span<const PeCoord> ranks) {
   const auto grid = nearest_grid(count(ranks));
   if (topology == "ring_1d") return ring_1d(ranks);
   if (topology == "ring_1d_unidir") return ring_1d_unidir(ranks);
+  if (topology == "line_1d") return line_1d(ranks);
   if (topology == "torus_2d" || topology == "mesh_2d") return torus_2d(ranks, grid);
   if (topology == "mesh_2d_no_wrap") return mesh_2d_no_wrap(ranks, grid);
   if (topology == "tree_binary") return tree_binary(ranks);
   if (topology == "all_pairs") return all_pairs(ranks);
   if (topology == "none") return {};
-  static const std::vector<std::string> names = {"ring_1d",         "ring_1d_unidir", "torus_2d",  "mesh_2d",
-                                                 "mesh_2d_no_wrap", "tree_binary",    "all_pairs", "none"};
+  static const std::vector<std::string> names = {"ring_1d",     "ring_1d_unidir", "line_1d",
+                                                 "torus_2d",    "mesh_2d",        "mesh_2d_no_wrap",
+                                                 "tree_binary", "all_pairs",      "none"};
   throw InputError({"ccl.unknown-topology", "", fmt::format("no topology is called {}", quote(topology)),
                     suggest(topology, names, "topologies")});
 }

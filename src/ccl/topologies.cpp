@@ -93,6 +93,38 @@ Links intracube_ring(const Members& members) {
   return out;
 }
 
+/// The cubes of a SIP row by row, every other row backwards: neighbours in the line are neighbours in the mesh.
+std::vector<PeCoord> snake(const Members& members, int sip, int pe) {
+  const auto mesh = members.machine.cube_mesh;
+  std::vector<PeCoord> ranks;
+  for (int i = 0; i < mesh.x * mesh.y; ++i) {
+    const auto [x, y] = MeshCoord::of(i, mesh.x);
+    const int cube = MeshCoord{y % 2 == 0 ? x : mesh.x - 1 - x, y}.id(mesh.x);
+    if (cube < members.machine.cubes) ranks.push_back({sip, cube, pe});
+  }
+  return ranks;
+}
+
+Links cube_line(const Members& members) {
+  require_regular(members, "cube_line");
+  Links out;
+  for (const auto& lane : members.lanes)
+    for (const int sip : members.sips) append(out, line_1d(snake(members, sip, lane.front().pe)));
+  return out;
+}
+
+Links cube_line_intersip(const Members& members) {
+  require_regular(members, "cube_line_intersip");
+  Links out;
+  for (const auto& lane : members.lanes) {
+    std::vector<PeCoord> ranks;
+    for (const int sip : members.sips)
+      for (const PeCoord pe : snake(members, sip, lane.front().pe)) ranks.push_back(pe);
+    append(out, line_1d(ranks));
+  }
+  return out;
+}
+
 Links hierarchical_3level(const Members& members) {
   require_regular(members, "hierarchical_3level");
   Links out = intracube_ring(members);
@@ -106,12 +138,14 @@ Links hierarchical_3level(const Members& members) {
 void register_topologies(Registry& registry) {
   const auto ring = per_lane([](auto& ranks, MeshCoord) { return ring_1d(ranks); });
   const auto unidir = per_lane([](auto& ranks, MeshCoord) { return ring_1d_unidir(ranks); });
+  const auto line = per_lane([](auto& ranks, MeshCoord) { return line_1d(ranks); });
   const auto torus = per_lane([](auto& ranks, MeshCoord grid) { return torus_2d(ranks, grid); });
   const auto mesh = per_lane([](auto& ranks, MeshCoord grid) { return mesh_2d_no_wrap(ranks, grid); });
   const auto tree = per_lane([](auto& ranks, MeshCoord) { return tree_binary(ranks); });
   const auto pairs = per_lane([](auto& ranks, MeshCoord) { return all_pairs(ranks); });
   registry.add(Topology{"ring_1d", "E the next rank, W the one before, closed to a ring", ring});
   registry.add(Topology{"ring_1d_unidir", "as ring_1d, one way: E only sends, W only receives", unidir});
+  registry.add(Topology{"line_1d", "as ring_1d, with ends: the first rank has no W, the last no E", line});
   registry.add(Topology{"torus_2d", "ranks in a grid: E W S N, rows and columns closed to rings", torus});
   registry.add(Topology{"mesh_2d", "another name of torus_2d", torus});
   registry.add(Topology{"mesh_2d_no_wrap", "ranks in a grid: E W S N, with ends", mesh});
@@ -128,6 +162,14 @@ void register_topologies(Registry& registry) {
                intercube_intersip});
   registry.add(
       Topology{"intracube_ring", "the PEs of each cube: E the next, W the one before", intracube_ring});
+  registry.add(Topology{"cube_line",
+                        "the cubes of each SIP in a line with ends, row by row, every other row backwards: E "
+                        "the next, W the one before",
+                        cube_line});
+  registry.add(Topology{"cube_line_intersip",
+                        "as cube_line, one line through all SIPs: the last cube of one is followed by the "
+                        "first of the next",
+                        cube_line_intersip});
   registry.add(
       Topology{"hierarchical_3level",
                "the PEs of each cube in a ring (E W); PE 0 of each cube with those of the neighbouring cubes "

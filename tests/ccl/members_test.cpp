@@ -114,6 +114,18 @@ TEST(Topologies, JoinCubesAndSips) {
   EXPECT_EQ(paired(links).size(), links.size());
 }
 
+// A mesh 3 wide: the line is cubes 0 1 2 5 4 3, then those of the next SIP.
+TEST(Topologies, LinesGoBackInEveryOtherRow) {
+  const auto m = members({.sips = 2, .cubes = {3, 2}}, "pe0_per_cube", {.group = Group::cube});
+  const auto each = registry().topology("cube_line").links(m);
+  EXPECT_EQ(each.size(), 2u * 2 * 5);  // five steps each way in each SIP
+  EXPECT_THAT(texts(each), IsSupersetOf({"0.1.0 E 0.2.0", "0.2.0 E 0.5.0", "0.5.0 E 0.4.0", "0.3.0 W 0.4.0",
+                                         "1.0.0 E 1.1.0"}));
+  const auto one = registry().topology("cube_line_intersip").links(m);
+  EXPECT_EQ(one.size(), 2u * 11);
+  EXPECT_THAT(texts(one), IsSupersetOf({"0.3.0 E 1.0.0", "1.0.0 W 0.3.0"}));
+}
+
 TEST(Topologies, JoinSipsAsTheMachineDoes) {
   const auto count = [](const MachineShape& shape) {
     const auto links = registry().topology("intersip").links(members(shape, "leader_only", {}));

@@ -94,6 +94,7 @@ TEST(Neighbours, AreFoundByName) {
   const auto ranks = first_pes(6);
   EXPECT_EQ(neighbours("ring_1d", ranks), ring_1d(ranks));
   EXPECT_EQ(neighbours("ring_1d_unidir", ranks), ring_1d_unidir(ranks));
+  EXPECT_EQ(neighbours("line_1d", ranks), mesh_2d_no_wrap(ranks, {6, 1}));
   EXPECT_EQ(neighbours("mesh_2d", ranks), torus_2d(ranks, {3, 2}));
   EXPECT_EQ(neighbours("torus_2d", ranks), torus_2d(ranks, {3, 2}));
   EXPECT_EQ(neighbours("mesh_2d_no_wrap", ranks), mesh_2d_no_wrap(ranks, {3, 2}));
