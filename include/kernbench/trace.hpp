@@ -1,7 +1,7 @@
 // What a run did and where its time went: the records of all operations, their summary, the critical path, a
 // hash over the whole run, and the comparison of two runs.
 //
-//   const auto run = trace::RunLog::open("result.oplog");
+//   const trace::RunLog run = torch.log();             // or SavedRun::open("run.db").log(), see saved_run.hpp
 //   std::cout << to_text(run.critical_path());        // where the time went
 //   std::cout << to_json(run.summary());              // counts, bytes, busy times
 //   for (const auto& op : run.ops()) …                // every record, in order of (end, partition, id)
@@ -150,11 +150,6 @@ struct Recording;
 class RunLog {
  public:
   explicit RunLog(std::shared_ptr<const Recording> recording);
-
-  /// Opens a saved log. InputError if the file is not one, is of another version, incomplete or damaged.
-  static RunLog open(const std::string& path);
-  /// Writes beside and renames; InputError (`file.unwritable`) if it cannot, and then nothing is left behind.
-  void save(const std::string& path) const;
 
   std::uint64_t size() const;
   /// All records in order of (end, partition, id).

@@ -88,9 +88,9 @@ void add_launches(RunResult& result, Engine& engine, const Workloads& works) {
   TrafficTotals totals;
   std::map<int, StreamBound> of_stream;
   for (const auto& request : engine.requests()) {
-    if (request->phase() != Phase::launch) continue;
+    if (request->phase() != Phase::launch || !request->done()) continue;
     const Workload& work = works.at(request->number());
-    result.launches.push_back({request->trace(), lower_bound(work)});
+    result.launches.push_back({request->trace(), lower_bound(work), request->number()});
     const LaunchResult& launch = result.launches.back();
     totals.add(work, launch.trace.pe_exec);
     of_stream[request->stream().number()].add(launch.bound);
@@ -100,12 +100,19 @@ void add_launches(RunResult& result, Engine& engine, const Workloads& works) {
   result.utilization = totals.over(result.summary, engine.device().graph());
 }
 
+Time last_completion(const Engine& engine) {
+  Time last;
+  for (const auto& request : engine.requests())
+    if (request->done()) last = std::max(last, request->completed());
+  return last;
+}
+
 /// All of these only look at what happened, so some do it beside the others.
-void add_run(RunResult& result, const BenchRun& done, int threads) {
+void add_run(RunResult& result, const Torch& torch, int threads) {
   const auto when = threads == 1 ? std::launch::deferred : std::launch::async;
-  std::future hazards = std::async(when, [&] { return done.hazards(); });
-  result.total = done.completed;
-  result.log = done.log();
+  std::future hazards = std::async(when, [&] { return torch.hazards(); });
+  result.total = last_completion(torch.engine());
+  result.log = torch.log();
   std::future hash = std::async(when, [&] { return result.log->hash(); });
   result.summary = result.log->summary();
   result.critical_path = result.log->critical_path();
@@ -113,7 +120,44 @@ void add_run(RunResult& result, const BenchRun& done, int threads) {
   result.hazards = hazards.get();
 }
 
+/// What launches asked for, found after the fact: the memory that a PE saw when it ran.
+Workloads count_afterwards(Engine& engine) {
+  Workloads works;
+  const Workload nothing(engine.machine(), engine.device().graph());
+  runtime::Facts facts(engine.books());
+  const auto& origins = engine.processors().origins();
+  for (std::uint32_t i = 0; i < origins.size(); ++i) {
+    const device::Origin& origin = origins[i];
+    if (origin.program == nullptr || !engine.requests()[origin.launch]->done()) continue;
+    Workload& work = works.try_emplace(origin.launch, nothing).first->second;
+    work.add(*origin.program, [&](PeCoord, address::VirtAddr begin, Bytes size, auto& out) {
+      return facts.translate(i, begin, size, out), true;
+    });
+  }
+  return works;
+}
+
+RunResult begin_result(const Bench& bench, const Options& options, const topology::Machine& machine,
+                       const RunOptions& how) {
+  return {.bench = bench.name,
+          .options = options,
+          .machine = machine,
+          .device = to_string(how.device),
+          .strict = how.strict,
+          .report = BenchReport(how.verify),
+          .failure = {}};
+}
+
 }  // namespace
+
+RunResult result_of(Torch& torch) {
+  RunResult result = begin_result({}, Options(std::vector<Param>()), torch.machine(), {});
+  Engine& engine = torch.engine();
+  add_run(result, torch, engine.options().threads);
+  add_launches(result, engine, count_afterwards(engine));
+  result.wall = {0, torch.events(), peak_rss_mb()};
+  return result;
+}
 
 std::vector<const LaunchResult*> RunResult::beaten_bounds() const {
   std::vector<const LaunchResult*> beaten;
@@ -123,47 +167,92 @@ std::vector<const LaunchResult*> RunResult::beaten_bounds() const {
 }
 
 bool RunResult::ok() const {
-  return report.outcome().value_or(true) && beaten_bounds().empty() && !(strict && !hazards.empty());
+  return failure.empty() && report.outcome().value_or(true) && beaten_bounds().empty() &&
+         !(strict && !hazards.empty());
 }
+
+namespace {
+
+/// One bench at work.
+class BenchJob {
+ public:
+  BenchJob(const Bench& bench, const Options& options, const topology::Machine& machine,
+           const RunOptions& how)
+      : bench_(bench), how_(how), result_(begin_result(bench, options, machine, how)) {}
+
+  RunResult run() {
+    const BenchRun done = run_bench(
+        result_.machine, [this](Torch& torch) { host(torch); }, how_.device, torch_options());
+    complete(*done.torch);
+    if (how_.finished) how_.finished(*done.torch, result_);
+    return std::move(result_);
+  }
+
+ private:
+  TorchOptions torch_options() {
+    TorchOptions options{.data = how_.verify,
+                         .threads = how_.threads,
+                         .replay_threads = how_.threads,
+                         .hazards = how_.threads != 1,
+                         .interrupt = how_.interrupt};
+    if (how_.progress)
+      options.progress = [this](const runtime::Progress& clock) {
+        how_.progress(progress_of(*engine_, clock));
+      };
+    return options;
+  }
+
+  /// What it throws is noted, for whoever keeps runs.
+  void host(Torch& torch) {
+    engine_ = &torch.engine();
+    count_launches(*engine_, works_);
+    try {
+      configure(torch);
+      call_host(bench_, torch, result_.options, result_.report);
+      check_interrupt(how_);
+      if (!engine_->requests().empty()) engine_->finish();
+    } catch (const runtime::Interrupted&) {
+      throw;
+    } catch (const std::exception& error) {
+      failed(torch, error);
+      throw;
+    }
+  }
+
+  void configure(Torch& torch) const {
+    if (how_.collectives)
+      dist::configure(torch, how_.ccl, how_.ccl_overrides, *how_.collectives);
+    else if (how_.ccl != "default" || !how_.ccl_overrides.empty())
+      dist::configure(torch, how_.ccl, how_.ccl_overrides);
+  }
+
+  void failed(Torch& torch, const std::exception& error) {
+    if (!how_.finished || engine_->requests().empty()) return;
+    result_.failure = error.what();
+    complete(torch);
+    how_.finished(torch, result_);
+  }
+
+  void complete(const Torch& torch) {
+    add_run(result_, torch, how_.threads);
+    add_launches(result_, *engine_, works_);
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin_;
+    result_.wall = {took.count(), torch.events(), peak_rss_mb()};
+  }
+
+  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  const Bench& bench_;
+  const RunOptions& how_;
+  RunResult result_;
+  Workloads works_;
+  Engine* engine_ = nullptr;
+};
+
+}  // namespace
 
 RunResult run(const Bench& bench, const Options& options, const topology::Machine& machine,
               const RunOptions& how) {
-  const auto begin = std::chrono::steady_clock::now();
-  RunResult result{.bench = bench.name,
-                   .options = options,
-                   .machine = machine,
-                   .device = to_string(how.device),
-                   .strict = how.strict,
-                   .report = BenchReport(how.verify)};
-  Workloads works;
-  Engine* engine = nullptr;
-  TorchOptions torch_options{.data = how.verify,
-                             .threads = how.threads,
-                             .replay_threads = how.threads,
-                             .hazards = how.threads != 1,
-                             .interrupt = how.interrupt};
-  if (how.progress)
-    torch_options.progress = [&](const runtime::Progress& clock) {
-      how.progress(progress_of(*engine, clock));
-    };
-  const BenchRun done = run_bench(
-      machine,
-      [&](Torch& torch) {
-        engine = &torch.engine();
-        count_launches(*engine, works);
-        if (how.collectives)
-          dist::configure(torch, how.ccl, how.ccl_overrides, *how.collectives);
-        else if (how.ccl != "default" || !how.ccl_overrides.empty())
-          dist::configure(torch, how.ccl, how.ccl_overrides);
-        call_host(bench, torch, options, result.report);
-        check_interrupt(how);
-      },
-      how.device, std::move(torch_options));
-  add_run(result, done, how.threads);
-  add_launches(result, *engine, works);
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-  result.wall = {took.count(), done.torch->events(), peak_rss_mb()};
-  return result;
+  return BenchJob(bench, options, machine, how).run();
 }
 
 }  // namespace kernbench::bench

@@ -23,6 +23,8 @@ struct RunProgress {
   std::uint64_t events = 0;
 };
 
+struct RunResult;
+
 struct RunOptions {
   runtime::DeviceSelector device;
   std::string ccl = "default";                 // the ccl.yaml to use
@@ -33,11 +35,15 @@ struct RunOptions {
   int threads = 0;                             // that simulate and compute; 0: one per core, where they pay
   const std::atomic<bool>* interrupt = nullptr;
   std::function<void(const RunProgress&)> progress;  // called about ten times a second while time passes
+  /// Called at the end, while the context is still there: to save the run. Also if it failed; then what it threw is
+  /// thrown afterwards.
+  std::function<void(Torch&, const RunResult&)> finished;
 };
 
 struct LaunchResult {
   runtime::Trace trace;
-  LowerBound bound;  // of its pe_exec
+  LowerBound bound;          // of its pe_exec
+  std::uint32_t number = 0;  // of the request
 };
 
 struct Wall {
@@ -54,6 +60,7 @@ struct RunResult {
   std::string device;  // as it was selected
   bool strict = false;
   BenchReport report;
+  std::string failure;  // what it threw; empty: it ran to its end
   Time total;
   std::uint64_t hash = 0;
   std::vector<LaunchResult> launches;
@@ -70,6 +77,9 @@ struct RunResult {
   /// Nothing is wrong with the run: comparisons, bounds and, if strict, hazards.
   bool ok() const;
 };
+
+/// The same for a host program of one's own: all that its context did so far.
+RunResult result_of(Torch& torch);
 
 /// What the simulated program throws is thrown; what else a host function throws becomes a SimulationError.
 RunResult run(const Bench& bench, const Options& options, const topology::Machine& machine,

@@ -36,8 +36,9 @@ Json results_json(const BenchReport& report) {
 
 Json launches_json(const RunResult& result) {
   Json list = Json::array();
-  for (const auto& [trace, bound] : result.launches)
+  for (const auto& [trace, bound, number] : result.launches)
     list.push_back({{"name", trace.name},
+                    {"request", number},
                     {"sip", trace.sip},
                     {"total_ns", trace.total_ns()},
                     {"pe_exec_ns", trace.pe_exec_ns()},
@@ -76,6 +77,7 @@ Json to_json(const RunResult& result) {
           {"ok", result.ok()},
           {"verified", outcome ? Json(*outcome) : Json()},
           {"complaints", result.report.complaints()},
+          {"failure", result.failure.empty() ? Json() : Json(result.failure)},
           {"sim", {{"total_ns", result.total.ns()}, {"op_log_hash", fmt::format("{:016x}", result.hash)}}},
           {"launches", launches_json(result)},
           {"op_log_summary", trace::json_of(result.summary)},

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -14,6 +15,7 @@
 #include "cli/progress.hpp"
 #include "cli/run_text.hpp"
 #include "kernbench/error.hpp"
+#include "report/save.hpp"
 
 namespace kernbench::cli {
 namespace {
@@ -27,6 +29,8 @@ struct RunCommand {
   bool strict = false;
   int threads = 0;
   std::string json;
+  std::string save;
+  std::uint64_t save_ops = 0;  // 0: all
   bool quiet = false;
 
   bool json_to_stdout() const { return json == "-"; }
@@ -52,6 +56,35 @@ void write_result(const RunCommand& command, const bench::RunResult& result) {
   write_stdout(run_headline(result) + (command.quiet ? "" : "\n" + run_summary(result)));
 }
 
+/// A word as a shell takes it.
+std::string quoted(const std::string& word) {
+  const bool plain = !word.empty() && word.find_first_of(" \t\n'\"\\$`*?[]{}()<>|&;#~!") == word.npos;
+  if (plain) return word;
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
+
+/// What makes the same run again.
+report::RunRecipe recipe_of(const RunCommand& command) {
+  std::string text = fmt::format("kernbench run --bench {}", quoted(command.bench));
+  for (const std::string& word : command.words) text += " " + quoted(word);
+  if (command.machine.file != "default") text += " --topology " + quoted(command.machine.file);
+  for (const std::string& one : command.machine.overrides) text += " --set " + quoted(one);
+  if (command.machine.ccl_file != "default") text += " --ccl " + quoted(command.machine.ccl_file);
+  if (command.device != "all") text += " --device " + quoted(command.device);
+  if (command.verify) text += " --verify-data";
+  if (command.strict) text += " --strict";
+  return {text, command.machine.ccl_file, command.machine.ccl_overrides(), command.verify};
+}
+
+/// Beside the result that it is about, as a saved run.
+void save_result(const RunCommand& command, Torch& torch, const bench::RunResult& result,
+                 const std::atomic<bool>& interrupt) {
+  const std::uint64_t most = command.save_ops == 0 ? UINT64_MAX : command.save_ops;
+  report::save(result, torch, recipe_of(command), command.save, {.most_ops = most, .interrupt = &interrupt});
+}
+
 int run_bench_command(const Session& session, const RunCommand& command) {
   const Bench& bench = session.registry.benches.at(command.bench);
   const Options options = bench.read_options(command.words);
@@ -59,7 +92,13 @@ int run_bench_command(const Session& session, const RunCommand& command) {
   const auto device = DeviceSelector::parse(command.device);
   device.sips(machine);
   if (!command.json.empty() && !command.json_to_stdout()) check_writable(command.json);
+  if (!command.save.empty()) report::check_place(command.save);
   const InterruptFlag interrupt;
+  std::function<void(Torch&, const bench::RunResult&)> finished;
+  if (!command.save.empty())
+    finished = [&](Torch& torch, const bench::RunResult& run) {
+      save_result(command, torch, run, interrupt.flag());
+    };
   bench::RunResult result = [&] {
     ProgressDisplay display(command.quiet ? ProgressDisplay::Kind::none : ProgressDisplay::kind_for_stderr());
     return bench::run(bench, options, machine,
@@ -71,7 +110,8 @@ int run_bench_command(const Session& session, const RunCommand& command) {
                        .strict = command.strict,
                        .threads = command.threads,
                        .interrupt = &interrupt.flag(),
-                       .progress = [&](const bench::RunProgress& progress) { display.show(progress); }});
+                       .progress = [&](const bench::RunProgress& progress) { display.show(progress); },
+                       .finished = finished});
   }();
   write_result(command, result);
   return exit_code(result);
@@ -108,6 +148,17 @@ void declare(CLI::App& command, RunCommand& options, const Session& session) {
   command.add_option("--json", options.json, "Write the result for programs; - for standard output")
       ->type_name("FILE")
       ->check(needs_a_name());
+  command
+      .add_option("--save", options.save,
+                  "Keep everything the run did in a file (SQLite), for explain, trace, diff and report")
+      ->type_name("FILE")
+      ->check(needs_a_name());
+  command
+      .add_option(
+          "--save-ops", options.save_ops,
+          "Of a run with more operations, keep those of the first, the last and every k-th launch alone")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
   command.add_flag("--quiet", options.quiet, "Print the bench's line alone, and no progress");
 }
 

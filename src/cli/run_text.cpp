@@ -36,7 +36,7 @@ void put_launches(std::string& out, const RunResult& result) {
   const std::size_t width = name_width(rows);
   fmt::format_to(to, "{:<{}} {:>3} {:>14} {:>14} {:>12} {:>14} {:>14} {:>8}\n", "launch", width, "sip",
                  "total ns", "pe_exec ns", "network ns", "queued ns", "lower bound", "of exec");
-  for (const auto& [trace, bound] : rows)
+  for (const auto& [trace, bound, number] : rows)
     fmt::format_to(to, "{:<{}} {:>3} {:>14.3f} {:>14.3f} {:>12.3f} {:>14.3f} {:>14.3f} {:>8}\n",
                    shown(trace.name, width - (trace.name.size() > width)), width, trace.sip, trace.total_ns(),
                    trace.pe_exec_ns(), trace.network_ns(), trace.queued_ns(), bound.time.ns(),

@@ -132,6 +132,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   bool finished() const { return finished_; }
 
   // ── what happened ──
+  RunBooks books() { return {processors_, log_, requests_}; }
   trace::RunLog log() const;
   const std::vector<data::Hazard>& hazards();
 

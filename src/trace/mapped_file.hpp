@@ -9,9 +9,7 @@ namespace kernbench::trace {
 
 class MappedFile {
  public:
-  /// InputError if it cannot be read.
-  static MappedFile open(const std::string& path);
-  /// Of an open file, which may be closed afterwards.
+  /// Of an open file, which may be closed afterwards. InputError if it cannot be read.
   MappedFile(int fd, std::size_t size, const std::string& where);
   ~MappedFile();
   MappedFile(MappedFile&& other) noexcept : data_(other.data_), size_(other.size_) { other.data_ = nullptr; }

@@ -1,14 +1,10 @@
 #include "kernbench/error.hpp"
 #include "kernbench/trace.hpp"
-#include "trace/log_file.hpp"
 #include "trace/recording.hpp"
 
 namespace kernbench::trace {
 
 RunLog::RunLog(std::shared_ptr<const Recording> recording) : recording_(std::move(recording)) {}
-
-RunLog RunLog::open(const std::string& path) { return RunLog(read_log(path)); }
-void RunLog::save(const std::string& path) const { write_log(*recording_, path); }
 
 std::uint64_t RunLog::size() const { return count(recording_->records); }
 

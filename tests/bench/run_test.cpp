@@ -204,7 +204,7 @@ TEST(RunJson, HasEveryKey) {
   std::vector<std::string> keys;
   for (const auto& [key, value] : json.items()) keys.push_back(key);
   EXPECT_THAT(keys, ElementsAre("kernbench", "bench", "options", "device", "machine", "ok", "verified",
-                                "complaints", "sim", "launches", "op_log_summary", "utilization",
+                                "complaints", "failure", "sim", "launches", "op_log_summary", "utilization",
                                 "lower_bound_ns", "critical_path", "hazards", "results", "wall"));
   EXPECT_EQ(json["options"]["M"], 64);
   EXPECT_EQ(json["options"]["variant"], "ref_ref");
@@ -212,7 +212,7 @@ TEST(RunJson, HasEveryKey) {
   EXPECT_EQ(json["ok"], true);
   EXPECT_GT(json["results"]["tflops"], 0.0);
   for (const char* key :
-       {"name", "sip", "total_ns", "pe_exec_ns", "network_ns", "queued_ns", "lower_bound_ns"})
+       {"name", "request", "sip", "total_ns", "pe_exec_ns", "network_ns", "queued_ns", "lower_bound_ns"})
     EXPECT_TRUE(json["launches"][0].contains(key)) << key;
   for (const char* key : {"gemm", "math", "dma_read", "dma_write", "hbm", "link_max"})
     EXPECT_TRUE(json["utilization"][key].is_number()) << key;

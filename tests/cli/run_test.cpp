@@ -13,6 +13,7 @@
 #include "cli/progress.hpp"
 #include "cli/run_program.hpp"
 #include "cli/run_text.hpp"
+#include "kernbench/saved_run.hpp"
 #include "temp_folder.hpp"
 
 namespace kernbench {
@@ -266,6 +267,35 @@ TEST(Progress, IsABarOfRequests) {
   EXPECT_EQ(cli::progress_line(
                 {.done = 6, .submitted = 8, .current = "launch q", .now = 1500_ns, .events = 2'500'000}),
             "[###############-----] 6/8 launch q  1.500 us simulated, 2.5 M events");
+}
+
+TEST_F(RunCommand, SavesARunThatHoldsItsJson) {
+  succeeds({"--bench", "matmul-composite", "M=64", "--topology", "small", "--set", "pe.clock_ghz=2", "--save",
+            "run.db", "--json", "run.json"});
+  const SavedRun saved = SavedRun::open(file("run.db"));
+  const Json run = json_of("run.json"), in_file = Json::parse(saved.json());
+  for (const auto& [key, value] : run.items()) EXPECT_EQ(in_file.at(key), value) << key;
+  EXPECT_EQ(saved.value("command"),
+            "kernbench run --bench matmul-composite M=64 --topology small --set pe.clock_ghz=2");
+  EXPECT_EQ(fmt::format("{:016x}", saved.log().hash()), run["sim"]["op_log_hash"]);
+  EXPECT_EQ(files(), 2u);
+}
+
+TEST_F(RunCommand, APlaceWhereNothingCanBeSavedIsRefusedBeforeTheRun) {
+  EXPECT_THAT(refused({"--bench", "matmul-composite", "--save", "none/run.db"}), HasSubstr("none/run.db"));
+  EXPECT_THAT(refused({"--bench", "matmul-composite", "--save", ""}), HasSubstr("--save"));
+  EXPECT_THAT(refused({"--bench", "matmul-composite", "--save", "run.db", "--save-ops", "0"}),
+              HasSubstr("--save-ops"));
+  EXPECT_EQ(files(), 0u);
+}
+
+TEST_F(RunCommand, ADiskThatIsFullWhileSavingIsBadInputAndLeavesNothing) {
+  const Outcome full =
+      run_program({KERNBENCH_BINARY, "run", "--bench", "matmul-composite", "--save", file("run.db")},
+                  {.largest_file = 65536});
+  EXPECT_EQ(full.exit_code, 2);
+  EXPECT_THAT(full.err, AllOf(HasSubstr("run.db"), HasSubstr("cannot be written")));
+  EXPECT_EQ(files(), 0u);
 }
 
 }  // namespace

@@ -143,14 +143,10 @@ TEST(RandomRuns, AreTheSameFromDisk) {
     RandomRun in_memory(options), streamed(on_disk);
     const auto a = in_memory.finish(), b = streamed.finish();
     EXPECT_EQ(a.hash(), b.hash());
-    const auto path = fmt::format("{}/random_run_{}.oplog", ::testing::TempDir(), options.seed);
-    b.save(path);
-    const auto c = RunLog::open(path);
-    EXPECT_EQ(a.hash(), c.hash());
-    EXPECT_EQ(to_text(a.critical_path()), to_text(c.critical_path()));
-    EXPECT_EQ(to_json(a.summary()), to_json(c.summary()));
-    EXPECT_EQ(a.recording().info, c.recording().info);
-    EXPECT_EQ(compare(a, c).moved, 0u);
+    EXPECT_EQ(to_text(a.critical_path()), to_text(b.critical_path()));
+    EXPECT_EQ(to_json(a.summary()), to_json(b.summary()));
+    EXPECT_EQ(a.recording().info, b.recording().info);
+    EXPECT_EQ(compare(a, b).moved, 0u);
   });
 }
 
