@@ -174,6 +174,7 @@ struct QueueLaunch {
   std::string mapper = "all_pes";
   Group group = {};               // whose members these topologies join: of cubes for `intercube_intersip`
   std::optional<Grid> grid = {};  // not given: the PEs that hold a shard of some tensor argument
+  std::vector<PePlace> pes = {};  // instead of a grid: these PEs
 };
 
 /// The same for bindings: `body` is called once for each PE.

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "kernbench/address.hpp"
 #include "kernbench/dtype.hpp"
 #include "kernbench/error.hpp"
 #include "kernbench/ndarray.hpp"
@@ -61,6 +62,7 @@ class Tensor {
   const std::string& name() const;
   int sip() const;
   const DPPolicy& dp() const;
+  address::MemorySpace mem() const;
   /// What each PE holds.
   std::vector<ShardSpec> shards() const;
   /// What a kernel gets for it: its virtual base.

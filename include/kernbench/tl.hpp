@@ -63,6 +63,7 @@ struct Shard {
   Shape origin;              // logical index of its first element in the tensor
   DType dtype = DType::f16;  // of the tensor
   std::string name;          // of the tensor, for messages
+  bool interleaved = false;  // the tensor has no shards: `shard` says so
 };
 
 /// A queue that ends at the running PE.

@@ -29,6 +29,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernbench/address.hpp"
 #include "kernbench/machine.hpp"
 #include "kernbench/tensor.hpp"
 #include "kernbench/tl.hpp"
@@ -38,6 +39,7 @@ namespace kernbench::runtime {
 
 class Engine;
 class Request;
+using address::MemorySpace;
 
 enum class Phase { map, unmap, write, read, launch, install };
 std::string_view to_string(Phase phase);
@@ -47,12 +49,17 @@ struct Trace {
   Phase phase = Phase::map;
   std::string name;  // of the tensor or kernel
   int sip = 0;
-  Time submitted;       // when it was put in its stream
-  Time queued;          // how long it waited there
-  Time total;           // from leaving the host to its completion there
-  Time pe_exec;         // of a launch: first PE start to last PE end
-  Time network;         // the rest of the total
-  int late_starts = 0;  // of a launch: PEs that it reached after the instant at which all were to start
+  Time submitted;             // when it was put in its stream
+  Time queued;                // how long it waited there
+  Time total;                 // from leaving the host to its completion there
+  Time pe_exec;               // of a launch: first PE start to last PE end
+  Time network;               // the rest of the total
+  int late_starts = 0;        // of a launch: PEs that it reached after the instant at which all were to start
+  std::uint32_t request = 0;  // its number in the run, as in `trace::Op::launch`
+  std::weak_ptr<Engine> context;  // whose it is; traces from elsewhere have none
+
+  /// Where its time went, from leaving the host to completion there. InputError if the context is gone, or keeps no log.
+  trace::CriticalPath critical_path() const;
 
   double total_ns() const { return total.ns(); }
   double pe_exec_ns() const { return pe_exec.ns(); }
@@ -74,14 +81,18 @@ class Handle {
   std::shared_ptr<Request> request_;
 };
 
-/// P PEs of each of C cubes, from 0 on.
+/// P PEs of each of C cubes, from an origin on.
 struct Grid {
   int pes = 1, cubes = 1;
+  PePlace origin = {};
 };
 
 struct LaunchOptions {
   std::string name;
   std::optional<Grid> grid;  // not given: the PEs that hold a shard of some tensor argument
+  std::vector<PePlace> pes =
+      {};  // instead of a grid: these PEs. `num_programs(0)` counts those of the running cube,
+           // `num_programs(1)` the cubes
 };
 
 /// Something the simulated hardware would not forgive; see the op log's guide.
@@ -129,34 +140,40 @@ class Torch {
   Torch& operator=(const Torch&) = delete;
 
   // ── tensors ── on the current device; without a policy whole, on cube 0, PE 0
-  Tensor empty(const Shape& shape, DType dtype, const std::optional<DPPolicy>& dp = {},
-               std::string name = {});
-  Tensor zeros(const Shape& shape, DType dtype, const std::optional<DPPolicy>& dp = {},
-               std::string name = {});
+  //
+  // In HBM, unless `mem` says otherwise: in the TCMs of the PEs that hold it, beside kernel scratch and queues, or in the
+  // SRAMs of its cubes, of which the PEs of a cube share one copy (so they must not split it).
+  Tensor empty(const Shape& shape, DType dtype, const std::optional<DPPolicy>& dp = {}, std::string name = {},
+               MemorySpace mem = MemorySpace::Hbm);
+  Tensor zeros(const Shape& shape, DType dtype, const std::optional<DPPolicy>& dp = {}, std::string name = {},
+               MemorySpace mem = MemorySpace::Hbm);
   Tensor full(const Shape& shape, double value, DType dtype, const std::optional<DPPolicy>& dp = {},
-              std::string name = {});
-  Tensor from_numpy(NdArray array, const std::optional<DPPolicy>& dp = {}, std::string name = {});
+              std::string name = {}, MemorySpace mem = MemorySpace::Hbm);
+  Tensor from_numpy(NdArray array, const std::optional<DPPolicy>& dp = {}, std::string name = {},
+                    MemorySpace mem = MemorySpace::Hbm);
   /// The same with content that is made when somebody wants it: with data off, or if nobody reads what depends on
   /// it, a large tensor costs nothing. `fill(row, out)` fills a row of the matrix (page "placement.hpp") and must give
   /// the same whenever it is called.
   template <class T, class Fill>
   Tensor from_rows(const Shape& shape, Fill fill, const std::optional<DPPolicy>& dp = {},
-                   std::string name = {}) {  // NOLINT(performance-unnecessary-value-param): it is moved on
+                   std::string name = {},  // NOLINT(performance-unnecessary-value-param): it is moved on
+                   MemorySpace mem = MemorySpace::Hbm) {
     return from_row_bytes(
         shape, kDTypeOf<T>,
         [fill = std::move(fill)](std::int64_t row, std::span<std::byte> out) {
           fill(row, std::span<T>(reinterpret_cast<T*>(out.data()), out.size() / sizeof(T)));
         },
-        dp, std::move(name));
+        dp, std::move(name), mem);
   }
   using RowBytes = std::function<void(std::int64_t row, std::span<std::byte> out)>;
   Tensor from_row_bytes(const Shape& shape, DType dtype, RowBytes fill,
-                        const std::optional<DPPolicy>& dp = {}, std::string name = {});
+                        const std::optional<DPPolicy>& dp = {}, std::string name = {},
+                        MemorySpace mem = MemorySpace::Hbm);
 
   // ── launches ──
   /// Runs `kernel(tl, args…)` on the current device: Tensor arguments become their pointers, all others are passed
-  /// on unchanged. It runs on the PEs that hold a shard of some argument, which must be PEs 0 … P−1 of cubes 0 … C−1,
-  /// or on the grid that is given; tensors must lie on the current device.
+  /// on unchanged. It runs on the PEs that hold a shard of some argument, which must be the same PEs of neighbouring
+  /// cubes, or on the grid or the PEs that are given; tensors must lie on the current device.
   template <class Kernel, class... Args>
   Handle launch(const LaunchOptions& options, Kernel&& kernel, const Args&... args) {
     std::vector<Tensor> tensors;
@@ -166,7 +183,7 @@ class Torch {
   }
   template <class Kernel, class... Args>
   Handle launch(std::string name, Kernel&& kernel, const Args&... args) {
-    return launch(LaunchOptions{std::move(name), {}}, std::forward<Kernel>(kernel), args...);
+    return launch(LaunchOptions{.name = std::move(name), .grid = {}}, std::forward<Kernel>(kernel), args...);
   }
   /// The same for bindings: `body` is called once for each PE.
   Handle launch_body(const LaunchOptions& options, const std::vector<Tensor>& tensors,
@@ -209,6 +226,7 @@ class Torch {
   Engine& engine() const { return *engine_; }  // for the layers above
 
  private:
+  Trace trace_of(const Request& request) const;
   static void collect(std::vector<Tensor>& tensors, const Tensor& tensor) { tensors.push_back(tensor); }
   template <class T>
   static void collect(std::vector<Tensor>&, const T&) {}
@@ -228,6 +246,7 @@ namespace kernbench {
 using runtime::Grid;
 using runtime::Handle;
 using runtime::LaunchOptions;
+using runtime::MemorySpace;
 using runtime::Torch;
 using runtime::TorchOptions;
 using runtime::Trace;

@@ -159,6 +159,8 @@ class RunLog {
 
   Summary summary() const;
   CriticalPath critical_path() const;
+  /// The part of one request (`Op::launch`), from an instant, at which it left the host, to its completion there.
+  CriticalPath critical_path(std::uint32_t request, Time begin) const;
   /// Over the machine's description, the programs and all records: times, places, sizes, causes; source files
   /// by name, not by folder. Equal hashes mean equal runs, on any machine and with any number of threads.
   std::uint64_t hash() const;

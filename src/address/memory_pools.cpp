@@ -72,8 +72,12 @@ struct SpaceText {
 };
 
 constexpr std::array<SpaceText, 3> kSpaceTexts = {{
-    {"TCM", "use fewer or smaller queue slots, or buffer_kind: hbm; the machine has pe.pe_tcm.capacity_mb"},
-    {"SRAM", "use fewer or smaller queue slots, or buffer_kind: hbm; the machine has cube.sram.capacity_mb"},
+    {"TCM",
+     "use fewer or smaller queue slots, buffer_kind: hbm, or tensors with mem = hbm; the machine has "
+     "pe.pe_tcm.capacity_mb"},
+    {"SRAM",
+     "use fewer or smaller queue slots, buffer_kind: hbm, or tensors with mem = hbm; the machine has "
+     "cube.sram.capacity_mb"},
     {"HBM slice",
      "spread the tensor over more PEs or cubes (DPPolicy) or drop tensors no longer used; the machine "
      "has cube.hbm.hbm_total_gb_per_cube"},

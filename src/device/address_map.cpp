@@ -27,24 +27,13 @@ std::string place_of(const Issuer& issuer) {
                      isa::to_string(program.line(program.command(issuer.command))));
 }
 
-/// A PE's DMA moves data between its TCM and other memories: within its TCM there is no way.
-DmaTransfer::Piece locate(Device& device, PeCoord pe, const address::PhysPiece& bytes, const Issuer& issuer) {
-  const DmaTransfer::Piece piece = device.locate(bytes.begin, bytes.size);
-  if (piece.memory == &device.tcm(pe))
-    throw SimulationError(
-        {"device.own-tcm", place_of(issuer),
-         fmt::format("moves data within the PE's own TCM, to or from {}", to_string(bytes.begin)),
-         "tiles are there already: use them as they are, or move them to HBM or SRAM"});
-  return piece;
-}
-
 /// All rows lie in one mapped piece: the common case.
 bool translate_whole(Device& device, const address::MmuMap& map, const VirtualRows& rows,
-                     const Issuer& issuer, std::vector<DmaTransfer::Piece>& out) {
+                     std::vector<DmaTransfer::Piece>& out) {
   const Bytes span((rows.rows - 1) * rows.stride + rows.row_bytes);
   const auto begin = map.find(VirtAddr(rows.address), span);
   if (!begin) return false;
-  DmaTransfer::Piece piece = locate(device, map.pe(), {*begin, span}, issuer);
+  DmaTransfer::Piece piece = device.locate(*begin, span);
   piece.extent.row_bytes = rows.row_bytes;
   piece.extent.rows = rows.rows;
   piece.extent.stride = rows.stride;
@@ -67,12 +56,12 @@ address::MmuFault named(const address::MmuFault& fault, const Issuer& issuer) {
 
 void translate(Device& device, const address::MmuMap& map, const VirtualRows& rows, const Issuer& issuer,
                std::vector<DmaTransfer::Piece>& out) try {
-  if (translate_whole(device, map, rows, issuer, out)) return;
+  if (translate_whole(device, map, rows, out)) return;
   std::vector<address::PhysPiece> pieces;
   for (std::int64_t r = 0; r < rows.rows; ++r) {
     const VirtAddr row(rows.address + static_cast<std::uint64_t>(r * rows.stride));
     map.translate(row, Bytes(rows.row_bytes), pieces);
-    for (const address::PhysPiece& piece : pieces) out.push_back(locate(device, map.pe(), piece, issuer));
+    for (const address::PhysPiece& piece : pieces) out.push_back(device.locate(piece.begin, piece.size));
   }
 } catch (const address::MmuFault& fault) {
   throw named(fault, issuer);

@@ -34,7 +34,7 @@ struct Rectangle {
 };
 
 /// Appends the pieces of memory behind the rows, as one PE sees them. Throws an MmuFault that names kernel, PE,
-/// source line and command; a SimulationError (`device.own-tcm`) for bytes in the PE's own TCM.
+/// source line and command.
 void translate(Device& device, const address::MmuMap& map, const VirtualRows& rows, const Issuer& issuer,
                std::vector<DmaTransfer::Piece>& out);
 /// Likewise for a rectangle, along the axis that is contiguous, if one is.

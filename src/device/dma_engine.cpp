@@ -79,8 +79,9 @@ void DmaChannel::start_pieces() {
   for (const DmaTransfer::Piece& piece : transfer.pieces) {
     PieceAccess& access = take_access();
     access.transfer = &transfer;
-    access.start(*piece.memory, node_, transfer.end, transfer.direction, piece.extent, transfer.channel,
-                 &lane_);
+    // Within the TCM the bytes pass the engine: out by the one port, in by the other at the same rate.
+    const auto end = piece.memory->node() == transfer.end ? node_ : transfer.end;
+    access.start(*piece.memory, node_, end, transfer.direction, piece.extent, transfer.channel, &lane_);
   }
 }
 

@@ -27,6 +27,21 @@ void check_device(State& state, const Invocation& call) {
                       "call torch.ahbm.set_device(rank) first"});
 }
 
+/// What a PE holds must be one run of bytes.
+void check_blocks(const Invocation& call, const Tensor& tensor) {
+  const runtime::Layout& layout = tensor.state()->layout();
+  const auto same_pe = [](const auto& a, const auto& b) { return a.cube == b.cube && a.pe == b.pe; };
+  const bool several = std::ranges::adjacent_find(layout.holders(), same_pe) != layout.holders().end();
+  if (!layout.is_interleaved() && !several) return;
+  throw InputError(
+      {"dist.layout", call.name,
+       layout.is_interleaved()
+           ? fmt::format("tensor '{}' is interleaved: its pages lie on all PEs", tensor.name())
+           : fmt::format("tensor '{}' has shards on a PE of which others have copies of only some",
+                         tensor.name()),
+       "collectives need shards that lie alike on every rank: use another policy"});
+}
+
 void check_tensors(State& state, const Invocation& call) {
   for (const Tensor& tensor : call.tensors) {
     if (!tensor)
@@ -35,6 +50,7 @@ void check_tensors(State& state, const Invocation& call) {
     if (!tensor.state()->belongs_to(state.engine()))
       throw InputError(
           {"dist.tensor", call.name, fmt::format("tensor '{}' is of another context", tensor.name()), ""});
+    check_blocks(call, tensor);
     if (const int device = tensor.state()->stream().number(); device != state.rank())
       throw InputError({"dist.tensor", call.name,
                         fmt::format("tensor '{}' lies on device {}, but this is rank {}", tensor.name(),
@@ -53,9 +69,7 @@ void check_root(const State& state, const Invocation& call, const GroupKey& grou
 // ── what all must agree on ──
 
 std::string layout_text(const Tensor& tensor) {
-  const DPPolicy& dp = tensor.dp();
-  return fmt::format("cube {}, pe {}, {} shards", to_string(dp.cube), to_string(dp.pe),
-                     tensor.shards().size());
+  return fmt::format("{}, {} shards", to_string(tensor.dp()), tensor.shards().size());
 }
 
 std::string words_of(const Invocation& call) {

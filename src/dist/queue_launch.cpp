@@ -9,7 +9,7 @@ Handle launch_body(Torch& torch, const QueueLaunch& options, const std::vector<T
   State& state = State::of(torch.engine());
   std::vector<const runtime::TensorState*> arguments;
   for (const Tensor& tensor : tensors) arguments.push_back(tensor.state().get());
-  auto spec = runtime::plan_launch(torch.engine(), {options.name, options.grid}, arguments);
+  auto spec = runtime::plan_launch(torch.engine(), {options.name, options.grid, options.pes}, arguments);
   const GroupKey group = state.resolve(options.group);
   ccl::Settings settings = state.config().wiring(options.topology, options.mapper);
   if (group.kind == ccl::Group::pe) settings.world_size = state.world_size();

@@ -102,16 +102,15 @@ Stream& Engine::stream_of_sip(int sip) {
 
 // ── tensors ──
 
-std::shared_ptr<const Storage> Engine::allocate(const Shape& shape, DType dtype, const DPPolicy& policy,
-                                                std::string name) {
+std::shared_ptr<const Storage> Engine::allocate(const TensorSpec& spec) {
   while (true) {
     try {
-      if (devices_are_pes()) return space_.allocate(shape, dtype, policy, pe_of(host_->device), name);
-      return space_.allocate(shape, dtype, policy, current_stream().sip(), name);
+      if (devices_are_pes()) return space_.allocate(spec, pe_of(host_->device));
+      return space_.allocate(spec, current_stream().sip());
     } catch (const address::AllocationError&) {
       if (!wait_for_memory(current_stream())) throw;
     } catch (const InputError& e) {
-      throw InputError({e.id(), fmt::format("tensor '{}'", name), e.message(), e.hint()});
+      throw InputError({e.id(), fmt::format("tensor '{}'", spec.name), e.message(), e.hint()});
     }
   }
 }
@@ -125,10 +124,9 @@ bool Engine::wait_for_memory(Stream& stream) {
   return true;
 }
 
-std::shared_ptr<TensorState> Engine::create(const Shape& shape, DType dtype, const DPPolicy& policy,
-                                            std::string name) {
-  if (name.empty()) name = fmt::format("tensor{}", unnamed_++);
-  auto storage = allocate(shape, dtype, policy, std::move(name));
+std::shared_ptr<TensorState> Engine::create(TensorSpec spec) {
+  if (spec.name.empty()) spec.name = fmt::format("tensor{}", unnamed_++);
+  auto storage = allocate(spec);
   Stream& stream = current_stream();
   auto tensor = std::make_shared<TensorState>(weak_from_this(), storage, stream);
   tensors_.emplace(storage->base.raw(), tensor.get());

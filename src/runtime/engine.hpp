@@ -46,6 +46,7 @@ struct LaunchSpec {
   device::WiringPtr wiring = nullptr;                // whose queues the kernel may use; null: none
   std::vector<std::shared_ptr<Request>> after = {};  // of other streams, that it comes after
   std::shared_ptr<JointLaunch> joint = nullptr;      // if other streams take part
+  bool is_list = false;  // of PEs, no rectangle: num_programs(0) counts those of the running cube
 };
 
 class Engine : public std::enable_shared_from_this<Engine> {
@@ -87,8 +88,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   Stream& current_stream() { return stream(host_->device); }
 
   // ── tensors ──
-  std::shared_ptr<TensorState> create(const Shape& shape, DType dtype, const DPPolicy& policy,
-                                      std::string name);
+  std::shared_ptr<TensorState> create(TensorSpec spec);
   /// Fills the region's array in the order of the storage, now or later or never. `keeps` bytes until then.
   struct Fill {
     std::function<void(const Chunks&, std::span<std::byte>)> fill;
@@ -149,8 +149,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
     stream.submit(request, *host_);
     return request;
   }
-  std::shared_ptr<const Storage> allocate(const Shape& shape, DType dtype, const DPPolicy& policy,
-                                          std::string name);
+  std::shared_ptr<const Storage> allocate(const TensorSpec& spec);
   bool wait_for_memory(Stream& stream);
   void give_up(const std::exception_ptr& why);
   void let_go();

@@ -44,7 +44,11 @@ std::string place(const Storage& storage) { return fmt::format("tensor '{}'", st
 /// One of all copies, which must be alike: the bytes of all chunks, in the order of the storage.
 std::vector<std::byte> one_copy(TransferRequest& request, std::int64_t bytes) {
   const Storage& storage = request.storage();
-  if (!storage.layout.is_replicated()) return std::move(request.buffer);
+  const auto in_order = [&](const TransferRequest::Place& place) {
+    return place.in_buffer == request.chunks()[place.chunk].in_buffer;
+  };
+  if (!storage.layout.is_replicated() && std::ranges::all_of(request.places(), in_order))
+    return std::move(request.buffer);
   std::vector<std::byte> buffer(static_cast<std::size_t>(bytes));
   std::vector<const TransferRequest::Place*> first(request.chunks().size());
   for (const auto& place : request.places()) {

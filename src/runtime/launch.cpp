@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/text.hpp"
 #include "kernbench/error.hpp"
@@ -15,26 +16,58 @@ namespace {
   throw InputError({"runtime.launch", fmt::format("launch '{}'", name), std::move(what), std::move(hint)});
 }
 
-/// The PEs that hold a shard, which must be a rectangle.
+/// The PEs that hold a shard, which must be a rectangle. Pages of an interleaved tensor are everybody's.
 Grid union_of(const std::string& name, const std::vector<const TensorState*>& tensors, int cubes, int pes) {
   if (tensors.empty())
     reject(name, "no argument is a tensor, so nothing says which PEs run", "give a grid = {PEs, cubes}");
-  std::vector<bool> holds(static_cast<std::size_t>(cubes * pes));
-  Grid grid{0, 0};
-  for (const TensorState* tensor : tensors)
-    for (const Holder& h : tensor->layout().holders()) {
-      holds[static_cast<std::size_t>(h.cube * pes + h.pe)] = true;
-      grid = {std::max(grid.pes, h.pe + 1), std::max(grid.cubes, h.cube + 1)};
-    }
-  for (int cube = 0; cube < grid.cubes; ++cube)
-    for (int pe = 0; pe < grid.pes; ++pe)
-      if (!holds[static_cast<std::size_t>(cube * pes + pe)])
-        reject(
-            name,
-            fmt::format("the PEs that hold shards reach to cube {} and PE {}, but cube {} PE {} holds none",
-                        grid.cubes - 1, grid.pes - 1, cube, pe),
-            "they are to be PEs 0 … P−1 of cubes 0 … C−1; else give a grid = {PEs, cubes}");
-  return grid;
+  std::set<PePlace> holds;
+  for (const TensorState* tensor : tensors) {
+    if (tensor->layout().is_interleaved()) return {pes, cubes};
+    for (const Holder& h : tensor->layout().holders()) holds.insert({h.cube, h.pe});
+  }
+  PePlace first = *holds.begin(), last = first;
+  for (const PePlace at : holds) {
+    first = {std::min(first.cube, at.cube), std::min(first.pe, at.pe)};
+    last = {std::max(last.cube, at.cube), std::max(last.pe, at.pe)};
+  }
+  for (int cube = first.cube; cube <= last.cube; ++cube)
+    for (int pe = first.pe; pe <= last.pe; ++pe)
+      if (!holds.contains({cube, pe}))
+        reject(name,
+               fmt::format(
+                   "the PEs that hold shards reach from cube {} PE {} to cube {} PE {}, but cube {} PE {} "
+                   "holds none",
+                   first.cube, first.pe, last.cube, last.pe, cube, pe),
+               "they are to be the same PEs of neighbouring cubes; else give a grid = {PEs, cubes} or a list "
+               "of PEs");
+  return {last.pe - first.pe + 1, last.cube - first.cube + 1, first};
+}
+
+void check_grid(const std::string& name, const Grid& grid, int cubes, int pes) {
+  const auto inside = [](int first, int count, int there) {
+    return first >= 0 && count >= 1 && first <= there && count <= there - first;
+  };
+  if (inside(grid.origin.pe, grid.pes, pes) && inside(grid.origin.cube, grid.cubes, cubes)) return;
+  const std::string from =
+      grid.origin == PePlace{} ? "" : fmt::format(" from cube {} PE {} on", grid.origin.cube, grid.origin.pe);
+  reject(name, fmt::format("a grid of {} PEs × {} cubes{}", grid.pes, grid.cubes, from),
+         fmt::format("the machine has {} PEs × {} cubes in a SIP", pes, cubes));
+}
+
+/// The PEs of a list, in ascending order.
+LaunchSpec spec_of_list(const std::string& name, std::vector<PePlace> list, int sip,
+                        const topology::Machine& machine) {
+  std::ranges::sort(list);
+  for (const PePlace at : list) check_grid(name, {1, 1, at}, machine.cubes(), machine.pes());
+  if (const auto twice = std::ranges::adjacent_find(list); twice != list.end())
+    reject(name, fmt::format("cube {} PE {} is in the list of PEs twice", twice->cube, twice->pe),
+           "a PE runs a launch once");
+  LaunchSpec spec{.name = name, .targets = {}, .num_programs = {0, 0, machine.sips()}, .is_list = true};
+  for (const PePlace at : list) {
+    if (spec.targets.empty() || spec.targets.back().cube != at.cube) ++spec.num_programs[1];
+    spec.targets.push_back({sip, at.cube, at.pe});
+  }
+  return spec;
 }
 
 }  // namespace
@@ -58,15 +91,46 @@ LaunchSpec plan_launch(Engine& engine, const LaunchOptions& options,
         "make them on this device, or set the device they are on");
   if (engine.devices_are_pes())
     return {.name = name, .targets = {engine.pe_of(device)}, .num_programs = {1, 1, engine.machine().sips()}};
+  if (!options.pes.empty()) {
+    if (options.grid) reject(name, "a grid and a list of PEs", "give one of them");
+    return spec_of_list(name, options.pes, sip, engine.machine());
+  }
   const Grid grid = options.grid ? *options.grid : union_of(name, tensors, cubes, pes);
-  if (grid.pes < 1 || grid.pes > pes || grid.cubes < 1 || grid.cubes > cubes)
-    reject(name, fmt::format("a grid of {} PEs × {} cubes", grid.pes, grid.cubes),
-           fmt::format("the machine has {} PEs × {} cubes in a SIP", pes, cubes));
-  LaunchSpec spec{name, {}, {grid.pes, grid.cubes, engine.machine().sips()}, {}};
+  check_grid(name, grid, cubes, pes);
+  LaunchSpec spec{
+      .name = name, .targets = {}, .num_programs = {grid.pes, grid.cubes, engine.machine().sips()}};
   for (int cube = 0; cube < grid.cubes; ++cube)
-    for (int pe = 0; pe < grid.pes; ++pe) spec.targets.push_back({sip, cube, pe});
+    for (int pe = 0; pe < grid.pes; ++pe)
+      spec.targets.push_back({sip, grid.origin.cube + cube, grid.origin.pe + pe});
   return spec;
 }
+
+namespace {
+
+std::array<int, 3> programs_seen(const LaunchSpec& spec, PeCoord pe) {
+  std::array<int, 3> counts = spec.num_programs;
+  if (spec.is_list) counts[0] = static_cast<int>(std::ranges::count(spec.targets, pe.cube, &PeCoord::cube));
+  return counts;
+}
+
+void add_shards(std::vector<tl::Shard>& shards, const Storage& storage, PeCoord pe) {
+  const Layout& layout = storage.layout;
+  const tl::Ptr base(storage.base.raw());
+  if (layout.is_interleaved()) {
+    shards.push_back({.tensor = base, .name = storage.name, .interleaved = true});
+    return;
+  }
+  for (const Holder& holder : layout.holders_at({pe.cube, pe.pe}))
+    for (const LayoutTile& tile : layout.tiles(layout.blocks()[holder.block]))
+      shards.push_back({.tensor = base,
+                        .ptr = base + tile.offset,
+                        .shape = layout.extents(tile.rect),
+                        .origin = layout.origin(tile.rect),
+                        .dtype = storage.dtype,
+                        .name = storage.name});
+}
+
+}  // namespace
 
 /// Also for a PE that holds nothing: it may reach the others' shards.
 tl::Environment Engine::environment(const LaunchSpec& spec, const std::vector<const TensorState*>& tensors,
@@ -74,7 +138,7 @@ tl::Environment Engine::environment(const LaunchSpec& spec, const std::vector<co
   tl::Environment environment{
       .kernel = spec.name,
       .pe = pe,
-      .num_programs = spec.num_programs,
+      .num_programs = programs_seen(spec, pe),
       .scratch = space_.pools().layout().tcm_scratch,
       .queues = std::vector<tl::Queue>(),
       .shards = {},
@@ -85,21 +149,7 @@ tl::Environment Engine::environment(const LaunchSpec& spec, const std::vector<co
     for (const auto& end : spec.wiring->ends(pe))
       environment.queues->push_back(
           {end.direction, spec.wiring->rules().slot_size, spec.wiring->in_slot(), end.sends, end.receives});
-  for (const TensorState* tensor : tensors) {
-    const Storage& storage = *tensor->storage();
-    const int holder = storage.holder(pe);
-    if (holder < 0) continue;
-    const Layout& layout = storage.layout;
-    const tl::Ptr base(storage.base.raw());
-    for (const LayoutTile& tile :
-         layout.tiles(layout.blocks()[layout.holders()[static_cast<std::size_t>(holder)].block]))
-      environment.shards.push_back({.tensor = base,
-                                    .ptr = base + tile.offset,
-                                    .shape = layout.extents(tile.rect),
-                                    .origin = layout.origin(tile.rect),
-                                    .dtype = storage.dtype,
-                                    .name = storage.name});
-  }
+  for (const TensorState* tensor : tensors) add_shards(environment.shards, *tensor->storage(), pe);
   return environment;
 }
 

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 #include "base/text.hpp"
@@ -35,8 +37,10 @@ Split parse_split(std::string_view name) {
 Layout::Layout(const DPPolicy& policy, const Shape& shape, int itemsize, int num_pes, int num_cubes)
     : shape_(shape),
       itemsize_(itemsize),
-      cube_{policy.cube, policy.num_cubes.value_or(num_cubes)},
-      pe_{policy.pe, policy.num_pes.value_or(num_pes)},
+      machine_pes_(num_pes),
+      machine_cubes_(num_cubes),
+      cube_{policy.cube, policy.first_cube, policy.num_cubes.value_or(num_cubes - policy.first_cube)},
+      pe_{policy.pe, policy.first_pe, policy.num_pes.value_or(num_pes - policy.first_pe)},
       tile_(policy.tile.value_or(TileSize{})) {
   if (shape.elements() == 0)
     reject("placement.shape", fmt::format("{} has no elements", to_string(shape)),
@@ -44,10 +48,20 @@ Layout::Layout(const DPPolicy& policy, const Shape& shape, int itemsize, int num
   cols_ = shape.rank() == 0 ? 1 : shape[shape.rank() - 1];
   rows_ = shape.elements() / cols_;
   check_counts(policy, num_pes, num_cubes);
-  check_combination(policy);
+  if (policy.own) {
+    check_own(policy);
+    std::visit([this](const auto& own) { place(own); }, *policy.own);
+  } else {
+    check_combination(policy);
+    place_by_axes(policy);
+  }
+  finish();
+}
+
+void Layout::place_by_axes(const DPPolicy& policy) {
   // A vector has but one axis, and that is both its first and its last.
-  if (shape.rank() == 1 && cube_.split == Split::row_wise) cube_.split = Split::column_wise;
-  if (shape.rank() == 1 && pe_.split == Split::row_wise) pe_.split = Split::column_wise;
+  if (shape_.rank() == 1 && cube_.split == Split::row_wise) cube_.split = Split::column_wise;
+  if (shape_.rank() == 1 && pe_.split == Split::row_wise) pe_.split = Split::column_wise;
   check_divides(policy);
   const std::vector<Rects> of_cubes = deal({Rect{0, 0, rows_, cols_}}, cube_);
   std::vector<std::uint32_t> first_block;  // of what each cube has
@@ -59,18 +73,39 @@ Layout::Layout(const DPPolicy& policy, const Shape& shape, int itemsize, int num
     for (int pe = 0; pe < pe_.count; ++pe) {
       const auto block = first_block[cube_.is_split() ? static_cast<std::size_t>(cube) : 0] +
                          static_cast<std::uint32_t>(pe_.is_split() ? pe : 0);
-      if (blocks_[block].bytes > 0) holders_.push_back({cube, pe, block});
+      if (blocks_[block].bytes > 0) holders_.push_back({cube_.first + cube, pe_.first + pe, block});
     }
 }
 
+/// Everything is placed: the order of holders, and what follows from them.
+void Layout::finish() {
+  std::ranges::stable_sort(holders_, {}, [](const Holder& h) { return std::tuple(h.cube, h.pe, h.block); });
+  const auto held = std::ranges::count_if(blocks_, [](const LayoutBlock& b) { return b.bytes > 0; });
+  replicated_ = static_cast<std::ptrdiff_t>(holders_.size()) > held;
+}
+
+std::span<const Holder> Layout::holders_at(PePlace pe) const {
+  const auto found = std::ranges::equal_range(holders_, pe, {}, [](const Holder& h) {
+    return PePlace{h.cube, h.pe};
+  });
+  return {found.begin(), found.end()};
+}
+
 void Layout::check_counts(const DPPolicy& policy, int num_pes, int num_cubes) const {
-  const auto check = [](const char* what, const std::optional<int>& asked, int there) {
-    if (!asked || (*asked >= 1 && *asked <= there)) return;
-    reject("placement.count", fmt::format("{} is {}", what, *asked),
-           fmt::format("the machine has 1 to {}", there));
+  const auto check = [](const char* what, const char* one, const Level& level,
+                        const std::optional<int>& asked, int there) {
+    if (level.first < 0 || level.first >= there)
+      reject("placement.count", fmt::format("{} {} does not exist", one, level.first),
+             fmt::format("the machine has {}s 0 to {}", one, there - 1));
+    if (level.count >= 1 && level.first + level.count <= there) return;
+    if (level.first == 0)
+      reject("placement.count", fmt::format("{} is {}", what, *asked),
+             fmt::format("the machine has 1 to {}", there));
+    reject("placement.count", fmt::format("{} {}s from {} {} on", level.count, one, one, level.first),
+           fmt::format("the machine has {}s 0 to {}", one, there - 1));
   };
-  check("num_cubes", policy.num_cubes, num_cubes);
-  check("num_pes", policy.num_pes, num_pes);
+  check("num_cubes", "cube", cube_, policy.num_cubes, num_cubes);
+  check("num_pes", "PE", pe_, policy.num_pes, num_pes);
 }
 
 void Layout::check_combination(const DPPolicy& policy) const {
@@ -160,8 +195,8 @@ Layout::Rects Layout::tiles_of(const Rect& whole, Split order) const {
   Rects tiles;
   const std::int64_t down = whole.rows / tile_.h, across = whole.cols / tile_.w;
   for (std::int64_t i = 0; i < down * across; ++i) {
-    const bool by_column = order == Split::tiled_column_major;
-    const std::int64_t r = by_column ? i % down : i / across, c = by_column ? i / down : i % across;
+    const bool down_first = order == Split::tiled_row_major;
+    const std::int64_t r = down_first ? i % down : i / across, c = down_first ? i / down : i % across;
     tiles.push_back({whole.row + r * tile_.h, whole.col + c * tile_.w, tile_.h, tile_.w});
   }
   return tiles;
@@ -179,11 +214,11 @@ void Layout::add_block(const Rects& rects) {
 }
 
 void Layout::move_to(int cube, int pe) {
-  if (cube_.count != 1 || pe_.count != 1)
+  if (holders_.size() != 1 || interleaved_)
     reject("placement.one-pe",
            fmt::format("{} cubes × {} PEs, but the device is one PE", cube_.count, pe_.count),
            "leave the policy out: a tensor lies whole on its PE");
-  for (Holder& holder : holders_) holder = {cube, pe, holder.block};
+  holders_.front() = {cube, pe, holders_.front().block};
 }
 
 Shape Layout::extents(const Rect& rect) const {

@@ -1,8 +1,8 @@
 // Where the elements of a tensor are: its policy worked out for a shape.
 //
-// A tensor is a matrix, cut into tiles (rectangles). A block is what one PE holds, a run of tiles; it may have copies
-// on several PEs. Tiles and blocks follow each other in the tensor's storage, which is what its virtual addresses
-// count.
+// A tensor is a matrix, cut into tiles (rectangles). A block is a run of tiles that lies on one PE; it may have copies
+// on several. By most policies a PE holds one block; shards given by hand and interleaved pages are a block each. Tiles
+// and blocks follow each other in the tensor's storage, which is what its virtual addresses count.
 #pragma once
 
 #include <cstdint>
@@ -51,9 +51,13 @@ class Layout {
   }
   /// Where tiles are fewer than PEs, the last ones are empty and nobody holds them.
   const std::vector<LayoutBlock>& blocks() const { return blocks_; }
-  /// Cube-major, then by PE.
+  /// Cube-major, then by PE, then by block.
   const std::vector<Holder>& holders() const { return holders_; }
-  bool is_replicated() const { return cube_.is_copied() || pe_.is_copied(); }
+  /// Those of one PE.
+  std::span<const Holder> holders_at(PePlace pe) const;
+  bool is_replicated() const { return replicated_; }
+  /// Pages of a row-major tensor: no PE has a shard of it.
+  bool is_interleaved() const { return interleaved_; }
 
   /// What lies whole on cube 0, PE 0 lies on this PE instead. InputError (`placement.one-pe`) if it does not.
   void move_to(int cube, int pe);
@@ -64,26 +68,45 @@ class Layout {
 
  private:
   using Rects = std::vector<Rect>;
-  struct Level {  // how many share what the level above has, and in what way
+  struct Level {  // how many share what the level above has, from which on, and in what way
     Split split;
-    int count;
+    int first, count;
     bool is_split() const { return split != Split::replicate && count > 1; }
-    bool is_copied() const { return split == Split::replicate && count > 1; }
   };
 
   void check_counts(const DPPolicy& policy, int num_pes, int num_cubes) const;
+  void check_own(const DPPolicy& policy) const;
+  PePlace checked(PePlace at, std::int64_t tile) const;
   void check_combination(const DPPolicy& policy) const;
   void check_divides(const DPPolicy& policy) const;
   void check_axis(bool columns, std::int64_t divisor, const std::string& cause) const;
+  void place_by_axes(const DPPolicy& policy);
   std::vector<Rects> deal(const Rects& whole, const Level& level) const;
   Rects tiles_of(const Rect& whole, Split order) const;
+
+  // ── placements of one's own ──
+  void place(const DealtTiles& dealt);
+  void place(const HeadGroups& heads);
+  void place(const InterleavedPages& pages);
+  void place(const GivenShards& shards);
+  void check_complete(const GivenShards& pieces) const;
+  /// A block for each PE that has some, in the order of PEs.
+  void add_hands(const std::vector<Rects>& hands);
+  std::vector<PePlace> pes_of_policy() const;
+  std::size_t index(PePlace at) const { return static_cast<std::size_t>(at.cube * machine_pes_ + at.pe); }
+  /// Elements begin … end − 1 in row-major order: part of a row, whole rows, part of a row.
+  Rects rects_of(std::int64_t begin, std::int64_t end) const;
+
   void add_block(const Rects& rects);
+  void finish();
 
   Shape shape_;
   int itemsize_;
+  int machine_pes_, machine_cubes_;
   std::int64_t rows_ = 1, cols_ = 1;
   Level cube_, pe_;
   TileSize tile_;
+  bool replicated_ = false, interleaved_ = false;
   std::vector<LayoutTile> tiles_;
   std::vector<LayoutBlock> blocks_;
   std::vector<Holder> holders_;

@@ -84,7 +84,7 @@ TransferRequest::TransferRequest(device::Processors& processors, std::uint32_t n
       chunks_(std::move(chunks)) {
   const auto& holders = storage_->layout.holders();
   const auto before = [](const Chunk& c, std::uint32_t block) { return c.block < block; };
-  for (std::uint32_t h = 0; h < holders.size(); ++h) {
+  for (const std::uint32_t h : storage_->owners) {
     const std::uint32_t block = holders[h].block;
     for (auto c = std::lower_bound(chunks_.begin(), chunks_.end(), block, before);
          c != chunks_.end() && c->block == block; ++c) {

@@ -19,7 +19,7 @@ data::TileShape gemm_tile(const RunBooks& books) {
 
 void add_names(data::NamedRanges& names, const Storage& storage) {
   const auto& holders = storage.layout.holders();
-  for (std::size_t h = 0; h < holders.size(); ++h)
+  for (const std::uint32_t h : storage.owners)
     names.add(storage.copies[h], Bytes(storage.layout.blocks()[holders[h].block].bytes), storage.name);
 }
 
@@ -192,7 +192,7 @@ void RunReplay::host_read(const device::OpRecord& record) {
 void RunReplay::unmapped(const Storage& storage) {
   settle();
   const auto& holders = storage.layout.holders();
-  for (std::size_t h = 0; h < holders.size(); ++h)
+  for (const std::uint32_t h : storage.owners)
     store_.forget(storage.copies[h], Bytes(storage.layout.blocks()[holders[h].block].bytes));
 }
 

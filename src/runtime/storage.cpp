@@ -1,5 +1,10 @@
 #include "runtime/storage.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "kernbench/error.hpp"
 #include "runtime/memory_layout.hpp"
 
 namespace kernbench::runtime {
@@ -7,36 +12,55 @@ namespace kernbench::runtime {
 StorageSpace::StorageSpace(const topology::Machine& machine)
     : cubes_(machine.cubes()), pes_(machine.pes()), pools_(memory_layout(machine)) {}
 
-std::shared_ptr<const Storage> StorageSpace::allocate(const Shape& shape, DType dtype, const DPPolicy& policy,
-                                                      int sip, std::string name) {
-  return allocate(Layout(policy, shape, itemsize(dtype), pes_, cubes_), dtype, policy, sip, std::move(name));
+Layout StorageSpace::layout(const TensorSpec& spec) const {
+  return Layout(spec.policy, spec.shape, itemsize(spec.dtype), pes_, cubes_);
 }
 
-std::shared_ptr<const Storage> StorageSpace::allocate(const Shape& shape, DType dtype, const DPPolicy& policy,
-                                                      PeCoord pe, std::string name) {
-  Layout layout(policy, shape, itemsize(dtype), pes_, cubes_);
-  layout.move_to(pe.cube, pe.pe);
-  return allocate(std::move(layout), dtype, policy, pe.sip, std::move(name));
+std::shared_ptr<const Storage> StorageSpace::allocate(const TensorSpec& spec, int sip) {
+  return allocate(layout(spec), spec, sip);
 }
 
-std::shared_ptr<const Storage> StorageSpace::allocate(Layout layout, DType dtype, const DPPolicy& policy,
-                                                      int sip, std::string name) {
-  auto storage =
-      std::make_shared<Storage>(Storage{std::move(name),
-                                        dtype,
-                                        policy,
-                                        sip,
-                                        std::move(layout),
-                                        {},
-                                        {},
-                                        {},
-                                        std::vector<int>(static_cast<std::size_t>(cubes_ * pes_), -1),
-                                        pes_});
+std::shared_ptr<const Storage> StorageSpace::allocate(const TensorSpec& spec, PeCoord pe) {
+  Layout moved = layout(spec);
+  moved.move_to(pe.cube, pe.pe);
+  return allocate(std::move(moved), spec, pe.sip);
+}
+
+namespace {
+
+/// The PEs of a cube have one SRAM, and so the same of a tensor that lies there.
+void check_sram(const Layout& layout) {
+  const auto& holders = layout.holders();
+  for (const Holder& h : holders) {
+    const auto first = std::ranges::find(holders, h.cube, &Holder::cube);
+    const auto mine = layout.holders_at({h.cube, h.pe}), theirs = layout.holders_at({first->cube, first->pe});
+    if (layout.is_interleaved() || !std::ranges::equal(mine, theirs, {}, &Holder::block, &Holder::block))
+      throw InputError({"placement.sram", "",
+                        fmt::format("the PEs of cube {} are to hold different parts in its SRAM", h.cube),
+                        "split a tensor in SRAM over cubes alone: pe = replicate"});
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<const Storage> StorageSpace::allocate(Layout layout, const TensorSpec& spec, int sip) {
+  if (spec.mem == address::MemorySpace::Sram) check_sram(layout);
+  auto storage = std::make_shared<Storage>(Storage{.name = spec.name,
+                                                   .dtype = spec.dtype,
+                                                   .policy = spec.policy,
+                                                   .sip = sip,
+                                                   .layout = std::move(layout),
+                                                   .base = {},
+                                                   .mem = spec.mem,
+                                                   .copies = {},
+                                                   .owners = {},
+                                                   .segments = {},
+                                                   .pes_per_cube = pes_});
   try {
     place_copies(*storage);
     storage->base = virtual_.allocate(storage->size(), storage->name);
   } catch (...) {
-    for (const auto at : storage->copies) pools_.free(at);
+    for (const std::uint32_t h : storage->owners) pools_.free(storage->copies[h]);
     throw;
   }
   build_segments(*storage);
@@ -44,15 +68,25 @@ std::shared_ptr<const Storage> StorageSpace::allocate(Layout layout, DType dtype
 }
 
 void StorageSpace::free(const Storage& storage) {
-  for (const auto at : storage.copies) pools_.free(at);
+  for (const std::uint32_t h : storage.owners) pools_.free(storage.copies[h]);
   virtual_.free(storage.base);
 }
 
 void StorageSpace::place_copies(Storage& storage) {
-  for (const Holder& holder : storage.layout.holders()) {
-    const Bytes size(storage.layout.blocks()[holder.block].bytes);
-    storage.copies.push_back(pools_.allocate(address::MemorySpace::Hbm, storage.at(holder),
-                                             {.size = size, .owner = storage.name}));
+  const auto& holders = storage.layout.holders();
+  for (std::uint32_t h = 0; h < holders.size(); ++h) {
+    const auto shares = [&](std::uint32_t other) {
+      return holders[other].cube == holders[h].cube && holders[other].block == holders[h].block;
+    };
+    if (storage.mem == address::MemorySpace::Sram)
+      if (const auto owner = std::ranges::find_if(storage.owners, shares); owner != storage.owners.end()) {
+        storage.copies.push_back(storage.copies[*owner]);
+        continue;
+      }
+    const Bytes size(storage.layout.blocks()[holders[h].block].bytes);
+    storage.copies.push_back(
+        pools_.allocate(storage.mem, storage.at(holders[h]), {.size = size, .owner = storage.name}));
+    storage.owners.push_back(h);
   }
 }
 
@@ -74,9 +108,6 @@ std::vector<std::size_t> nearest_copies(const Storage& storage, int cube, int pe
 }  // namespace
 
 void StorageSpace::build_segments(Storage& storage) const {
-  const auto& holders = storage.layout.holders();
-  for (std::size_t i = 0; i < holders.size(); ++i)
-    storage.holder_of[static_cast<std::size_t>(holders[i].cube * pes_ + holders[i].pe)] = static_cast<int>(i);
   std::vector<std::size_t> chosen;
   for (int cube = 0; cube < cubes_; ++cube)
     for (int pe = 0; pe < pes_; ++pe) {

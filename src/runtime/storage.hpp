@@ -14,6 +14,15 @@
 
 namespace kernbench::runtime {
 
+/// What is asked for.
+struct TensorSpec {
+  Shape shape;
+  DType dtype;
+  DPPolicy policy = DPPolicy::whole();
+  std::string name;
+  address::MemorySpace mem = address::MemorySpace::Hbm;
+};
+
 struct Storage {
   std::string name;
   DType dtype;
@@ -21,14 +30,15 @@ struct Storage {
   int sip;
   Layout layout;
   address::VirtAddr base;
+  address::MemorySpace mem = address::MemorySpace::Hbm;
   std::vector<address::PhysAddr> copies;  // by holder
+  /// The holders that have memory of their own for it: all, but in an SRAM one of the PEs of a cube.
+  std::vector<std::uint32_t> owners;
   /// What each PE of the SIP sees, cube-major; PEs that see the same share it.
   std::vector<std::shared_ptr<const address::MapSegment>> segments;
-  std::vector<int> holder_of;  // by PE, cube-major; −1: it holds nothing
   int pes_per_cube;
 
   const std::shared_ptr<const address::MapSegment>& segment(PeCoord pe) const { return segments[index(pe)]; }
-  int holder(PeCoord pe) const { return holder_of[index(pe)]; }
   PeCoord at(const Holder& holder) const { return {sip, holder.cube, holder.pe}; }
   Bytes size() const { return Bytes(layout.bytes()); }
 
@@ -42,19 +52,17 @@ class StorageSpace {
   explicit StorageSpace(const topology::Machine& machine);
 
   /// Throws AllocationError when there is no room, and has then taken nothing.
-  std::shared_ptr<const Storage> allocate(const Shape& shape, DType dtype, const DPPolicy& policy, int sip,
-                                          std::string name);
+  std::shared_ptr<const Storage> allocate(const TensorSpec& spec, int sip);
   /// The same for a tensor that lies whole on one PE; InputError (`placement.one-pe`) if the policy says otherwise.
-  std::shared_ptr<const Storage> allocate(const Shape& shape, DType dtype, const DPPolicy& policy, PeCoord pe,
-                                          std::string name);
+  std::shared_ptr<const Storage> allocate(const TensorSpec& spec, PeCoord pe);
   /// Gives back its memory and addresses. Nobody may use them any more.
   void free(const Storage& storage);
 
   address::MemoryPools& pools() { return pools_; }
 
  private:
-  std::shared_ptr<const Storage> allocate(Layout layout, DType dtype, const DPPolicy& policy, int sip,
-                                          std::string name);
+  Layout layout(const TensorSpec& spec) const;
+  std::shared_ptr<const Storage> allocate(Layout layout, const TensorSpec& spec, int sip);
   void place_copies(Storage& storage);
   void build_segments(Storage& storage) const;
 

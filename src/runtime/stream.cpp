@@ -25,7 +25,9 @@ Trace Request::trace() const {
           .submitted = submitted_,
           .queued = left_ - submitted_,
           .total = total,
-          .network = total};
+          .network = total,
+          .request = number_,
+          .context = {}};
 }
 
 void Request::complete(device::OpRef record) {

@@ -43,6 +43,7 @@ int Tensor::itemsize() const { return checked().layout().itemsize(); }
 const std::string& Tensor::name() const { return checked().storage()->name; }
 int Tensor::sip() const { return checked().storage()->sip; }
 const DPPolicy& Tensor::dp() const { return checked().storage()->policy; }
+address::MemorySpace Tensor::mem() const { return checked().storage()->mem; }
 tl::Ptr Tensor::ptr() const { return tl::Ptr(checked().storage()->base.raw()); }
 
 std::vector<ShardSpec> Tensor::shards() const {

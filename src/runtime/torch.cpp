@@ -36,16 +36,17 @@ Torch::~Torch() noexcept(false) {
 
 namespace {
 
-Tensor make(Engine& engine, const Shape& shape, DType dtype, const std::optional<DPPolicy>& dp,
-            std::string name) {
-  return Tensor(engine.create(shape, dtype, dp.value_or(DPPolicy::whole()), std::move(name)));
-}
+Tensor make(Engine& engine, TensorSpec spec) { return Tensor(engine.create(std::move(spec))); }
 
-Tensor make(Engine& engine, const Shape& shape, DType dtype, const std::optional<DPPolicy>& dp,
-            std::string name, Engine::Fill fill) {
-  Tensor tensor = make(engine, shape, dtype, dp, std::move(name));
+Tensor make(Engine& engine, TensorSpec spec, Engine::Fill fill) {
+  Tensor tensor = make(engine, std::move(spec));
   engine.write(*tensor.state(), Region::whole(tensor.state()->layout()), std::move(fill));
   return tensor;
+}
+
+TensorSpec spec_of(const Shape& shape, DType dtype, const std::optional<DPPolicy>& dp, std::string name,
+                   MemorySpace mem) {
+  return {shape, dtype, dp.value_or(DPPolicy::whole()), std::move(name), mem};
 }
 
 std::vector<const TensorState*> states(const std::string& launch, const std::vector<Tensor>& tensors) {
@@ -61,28 +62,30 @@ std::vector<const TensorState*> states(const std::string& launch, const std::vec
 
 }  // namespace
 
-Tensor Torch::empty(const Shape& shape, DType dtype, const std::optional<DPPolicy>& dp, std::string name) {
-  return make(*engine_, shape, dtype, dp, std::move(name));
+Tensor Torch::empty(const Shape& shape, DType dtype, const std::optional<DPPolicy>& dp, std::string name,
+                    MemorySpace mem) {
+  return make(*engine_, spec_of(shape, dtype, dp, std::move(name), mem));
 }
 
-Tensor Torch::zeros(const Shape& shape, DType dtype, const std::optional<DPPolicy>& dp, std::string name) {
-  return full(shape, 0, dtype, dp, std::move(name));
+Tensor Torch::zeros(const Shape& shape, DType dtype, const std::optional<DPPolicy>& dp, std::string name,
+                    MemorySpace mem) {
+  return full(shape, 0, dtype, dp, std::move(name), mem);
 }
 
 Tensor Torch::full(const Shape& shape, double value, DType dtype, const std::optional<DPPolicy>& dp,
-                   std::string name) {
-  return make(*engine_, shape, dtype, dp, std::move(name), value_content(dtype, value));
+                   std::string name, MemorySpace mem) {
+  return make(*engine_, spec_of(shape, dtype, dp, std::move(name), mem), value_content(dtype, value));
 }
 
-Tensor Torch::from_numpy(NdArray array, const std::optional<DPPolicy>& dp, std::string name) {
-  const Shape shape = array.shape();
-  const DType dtype = array.dtype();
-  return make(*engine_, shape, dtype, dp, std::move(name), array_content(std::move(array)));
+Tensor Torch::from_numpy(NdArray array, const std::optional<DPPolicy>& dp, std::string name,
+                         MemorySpace mem) {
+  TensorSpec spec = spec_of(array.shape(), array.dtype(), dp, std::move(name), mem);
+  return make(*engine_, std::move(spec), array_content(std::move(array)));
 }
 
 Tensor Torch::from_row_bytes(const Shape& shape, DType dtype, RowBytes fill,
-                             const std::optional<DPPolicy>& dp, std::string name) {
-  return make(*engine_, shape, dtype, dp, std::move(name), row_content(std::move(fill)));
+                             const std::optional<DPPolicy>& dp, std::string name, MemorySpace mem) {
+  return make(*engine_, spec_of(shape, dtype, dp, std::move(name), mem), row_content(std::move(fill)));
 }
 
 Handle Torch::launch_body(const LaunchOptions& options, const std::vector<Tensor>& tensors,
@@ -114,8 +117,22 @@ std::uint64_t Torch::events() const { return engine_->device().simulation().coun
 std::vector<Trace> Torch::traces() const {
   std::vector<Trace> traces;
   for (const auto& request : engine_->requests())
-    if (request->done()) traces.push_back(request->trace());
+    if (request->done()) traces.push_back(trace_of(*request));
   return traces;
+}
+
+Trace Torch::trace_of(const Request& request) const {
+  Trace trace = request.trace();
+  trace.context = engine_;
+  return trace;
+}
+
+trace::CriticalPath Trace::critical_path() const {
+  const auto engine = context.lock();
+  if (!engine)
+    throw InputError({"runtime.context-gone", name, "the context of this trace is gone, or it has none",
+                      "ask for the traces of a Torch, and keep that alive"});
+  return engine->log().critical_path(request, submitted + queued);
 }
 
 trace::RunLog Torch::log() const { return engine_->log(); }

@@ -42,6 +42,10 @@ std::vector<Shard> Context::shards(Ptr tensor, At at) const {
   std::vector<Shard> found;
   std::vector<std::string> known;
   for (const auto& s : recorder_->environment().shards) {
+    if (s.tensor == tensor && s.interleaved)
+      recorder_->fail(at,
+                      {"shard", fmt::format("tensor '{}' is interleaved: its pages lie on all PEs", s.name),
+                       "use its pointer, which counts it in row-major order, or another policy"});
     if (s.tensor == tensor) found.push_back(s);
     known.push_back(fmt::format("{} at {:#x}", s.name.empty() ? "a tensor" : s.name, s.tensor.address()));
   }

@@ -61,6 +61,7 @@ class Walk {
 
   /// Moves back to `begin`, unless the walk is there already.
   void add(Time begin, std::string_view what, std::string_view reason) {
+    begin = std::max(begin, path_.begin);
     if (begin >= now_) return;
     path_.pieces.push_back({begin, now_, what, reason, at_});
     now_ = begin;
@@ -130,17 +131,38 @@ std::vector<Share> shares_by_line(const Recording& run, const CriticalPath& path
 
 }  // namespace
 
-CriticalPath find_critical_path(const Recording& run) {
+namespace {
+
+/// The host's own record of a request, which ends when it is complete.
+std::optional<OpId> completion_of(const Recording& run, std::uint32_t request) {
+  for (std::uint32_t id = 0; id < run.records.front().size(); ++id) {
+    const OriginInfo& origin = run.origin(run.records.front()[id]);
+    if (origin.launch == request && origin.pe.cube < 0) return OpId{0, id};
+  }
+  return std::nullopt;
+}
+
+CriticalPath path_to(const Recording& run, OpId last, Time begin) {
   CriticalPath path;
-  const auto last = last_completion(run.records);
-  if (!last) return path;
-  path.begin = first_submit(run.records);
-  path.end = record(run.records, *last).end;
-  Walk(run, path).back_from(*last);
+  path.begin = begin;
+  path.end = record(run.records, last).end;
+  Walk(run, path).back_from(last);
   path.by_resource = shares_by(path, [](const Piece& p) { return p.what; });
   path.by_reason = shares_by(path, [](const Piece& p) { return p.reason; });
   path.by_line = shares_by_line(run, path);
   return path;
+}
+
+}  // namespace
+
+CriticalPath find_critical_path(const Recording& run) {
+  const auto last = last_completion(run.records);
+  return last ? path_to(run, *last, first_submit(run.records)) : CriticalPath();
+}
+
+CriticalPath find_critical_path(const Recording& run, std::uint32_t request, Time begin) {
+  const auto last = run.records.empty() ? std::nullopt : completion_of(run, request);
+  return last ? path_to(run, *last, begin) : CriticalPath();
 }
 
 }  // namespace kernbench::trace

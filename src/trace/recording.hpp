@@ -67,6 +67,7 @@ Op decode(const Recording& run, OpId id);
 
 Summary summarize(const Recording& run);
 CriticalPath find_critical_path(const Recording& run);
+CriticalPath find_critical_path(const Recording& run, std::uint32_t request, Time begin);
 std::uint64_t hash_of(const Recording& run);
 
 }  // namespace kernbench::trace

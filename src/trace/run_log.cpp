@@ -30,6 +30,9 @@ Op RunLog::op(OpId id) const {
 
 Summary RunLog::summary() const { return summarize(*recording_); }
 CriticalPath RunLog::critical_path() const { return find_critical_path(*recording_); }
+CriticalPath RunLog::critical_path(std::uint32_t request, Time begin) const {
+  return find_critical_path(*recording_, request, begin);
+}
 std::uint64_t RunLog::hash() const { return hash_of(*recording_); }
 
 std::string to_string(const Op& op) {

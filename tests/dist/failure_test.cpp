@@ -116,7 +116,7 @@ TEST(Failures, CallsThatDoNotFitAreListed) {
   EXPECT_THAT(mismatch([](Torch& torch, int rank) {
                 all_reduce(torch.zeros({64}, i32, rank == 0 ? DPPolicy::whole() : kColumns));
               }),
-              HasSubstr("cube column_wise, pe column_wise, 32 shards"));
+              HasSubstr("column_wise over all cubes, column_wise over all PEs, 32 shards"));
 }
 
 TEST(Failures, OutsideOfSpawnNobodyElseJoins) {

@@ -19,6 +19,7 @@ TEST(HostGuide, ExamplesDoWhatTheySay) {
   const std::vector<std::int32_t> expected = {0, 0, 0, 0, 0, 0, 7, 7, 0, 0, 0, 0};  // row 3 from column 10 on
   EXPECT_EQ(runtime::values(patched(torch)), expected);
   EXPECT_GT(microseconds_on_both(torch), 0.0);
+  for (const Tensor& x : placed(torch)) EXPECT_EQ(static_cast<float>(x.numpy().view<F16>()[0]), 0.0f);
   EXPECT_EQ(weights_on(torch, 1).shards().size(), 16u);
   EXPECT_EQ(static_cast<float>(ramp(torch).numpy().at<F16>({3, 32})), 3.5f);
   EXPECT_THAT(where_the_time_goes(runtime::load()), HasSubstr("write ramp"));

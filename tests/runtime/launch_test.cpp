@@ -45,6 +45,38 @@ TEST(Launches, AGridChoosesOtherPes) {
   EXPECT_EQ(seen, (Sightings{{{0, 0, 0}, {1, 1, 2}}}));
 }
 
+TEST(Launches, AGridMayBeginAnywhereAndPesMayBeListed) {
+  Torch torch(load());
+  Tensor x =
+      torch.empty({24}, f16, DPPolicy{.cube = Split::row_wise, .pe = Split::row_wise}.on({3, 5}, {2, 6}));
+  Sightings seen;
+  torch.launch("look", look, x, &seen);  // where its shards are: cubes 3 and 4, PEs 2 to 5
+  ASSERT_EQ(seen.size(), 8u);
+  EXPECT_EQ(seen.front(), (Seen{{2, 3, 0}, {4, 2, 2}}));
+  EXPECT_EQ(seen.back(), (Seen{{5, 4, 0}, {4, 2, 2}}));
+  seen.clear();
+  torch.launch({"look", Grid{2, 1, {15, 6}}}, look, x, &seen);
+  EXPECT_EQ(seen, (Sightings{{{6, 15, 0}, {2, 1, 2}}, {{7, 15, 0}, {2, 1, 2}}}));
+  seen.clear();
+  torch.launch({"look", {}, {{9, 1}, {2, 7}, {9, 0}}}, look, x, &seen);  // one PE of cube 2, two of cube 9
+  EXPECT_EQ(seen, (Sightings{{{7, 2, 0}, {1, 2, 2}}, {{0, 9, 0}, {2, 2, 2}}, {{1, 9, 0}, {2, 2, 2}}}));
+}
+
+TEST(Launches, PesThatDoNotExistOrAreNamedTwiceAreRefused) {
+  Torch torch(small());
+  Tensor x = torch.empty({24}, f16);
+  Sightings seen;
+  const auto refusal = [&](LaunchOptions options) {
+    return complaint([&] { torch.launch(options, look, x, &seen); });
+  };
+  EXPECT_THAT(refusal({"look", Grid{2, 2, {3, 0}}}), HasSubstr("2 PEs × 2 cubes from cube 3 PE 0 on"));
+  EXPECT_THAT(refusal({"look", Grid{1, 1, {0, -1}}}), HasSubstr("from cube 0 PE -1 on"));
+  EXPECT_THAT(refusal({"look", {}, {{0, 8}}}), HasSubstr("from cube 0 PE 8 on"));
+  EXPECT_THAT(refusal({"look", {}, {{1, 2}, {1, 2}}}), HasSubstr("cube 1 PE 2 is in the list of PEs twice"));
+  EXPECT_THAT(refusal({"look", Grid{1, 1}, {{1, 2}}}), HasSubstr("a grid and a list of PEs"));
+  EXPECT_TRUE(seen.empty());
+}
+
 TEST(Launches, EveryGridAndEverySubsetHasItsOwnNumbers) {
   Torch torch(small());
   for (int pes = 1; pes <= 8; ++pes)
@@ -72,10 +104,9 @@ TEST(Launches, SeveralTensorsRunOnTheUnionOfTheirPes) {
   Tensor y = torch.empty({4}, f16, DPPolicy{.cube = Split::row_wise, .num_pes = 1}, "y");
   Sightings seen;
   const auto two = [](tl::Context& tl, tl::Ptr a, tl::Ptr, Sightings* s) { look(tl, a, s); };
-  EXPECT_THAT(
-      complaint([&] { torch.launch("two", two, x, y, &seen); }),
-      HasSubstr(
-          "launch 'two': the PEs that hold shards reach to cube 3 and PE 7, but cube 1 PE 1 holds none"));
+  EXPECT_THAT(complaint([&] { torch.launch("two", two, x, y, &seen); }),
+              HasSubstr("launch 'two': the PEs that hold shards reach from cube 0 PE 0 to cube 3 PE 7, but "
+                        "cube 1 PE 1 holds none"));
   EXPECT_THAT(complaint([&] { torch.launch("two", two, x, y, &seen); }), HasSubstr("grid"));
   EXPECT_TRUE(seen.empty());
   torch.launch({"two", Grid{8, 4}}, two, x, y, &seen);

@@ -93,8 +93,9 @@ TEST(Placement, CubesAreSplitFirstThenPes) {
   EXPECT_EQ(mixed.tiles()[2].rect, (Rect{0, 2, 1, 2}));
 }
 
-// A 4 × 6 matrix in tiles of 2 × 2: 2 rows of 3 tiles, dealt to 2 PEs. By rows of tiles PE 0 gets tiles 0, 2, 4, which
-// are (0,0), (0,2), (1,1); by columns (0,0), (0,1), (0,2), for the tiles of a column alternate.
+// A 4 × 6 matrix in tiles of 2 × 2: 2 rows of 3 tiles, dealt to 2 PEs. Column-major counts along a row of tiles fastest:
+// PE 0 gets tiles 0, 2, 4, which are (0,0), (0,2), (1,1). Row-major counts down a column of tiles first: (0,0), (0,1),
+// (0,2), for the tiles of a column alternate. These are the names that existing programs know.
 TEST(Placement, TilesAreDealtRoundRobin) {
   const auto dealt_to_pe0 = [](Split order) {
     const Layout layout({.pe = order, .num_cubes = 1, .tile = TileSize{2, 2}}, {4, 6}, 2, 2, 4);
@@ -104,8 +105,8 @@ TEST(Placement, TilesAreDealtRoundRobin) {
     return tiles;
   };
   using Tiles = std::vector<std::pair<std::int64_t, std::int64_t>>;
-  EXPECT_EQ(dealt_to_pe0(Split::tiled_row_major), (Tiles{{0, 0}, {0, 2}, {1, 1}}));
-  EXPECT_EQ(dealt_to_pe0(Split::tiled_column_major), (Tiles{{0, 0}, {0, 1}, {0, 2}}));
+  EXPECT_EQ(dealt_to_pe0(Split::tiled_column_major), (Tiles{{0, 0}, {0, 2}, {1, 1}}));
+  EXPECT_EQ(dealt_to_pe0(Split::tiled_row_major), (Tiles{{0, 0}, {0, 1}, {0, 2}}));
   const DPPolicy rows{.pe = Split::tiled_row_major, .num_cubes = 1, .tile = TileSize{2, 2}};
   const auto specs = resolve_dp_policy(rows, {4, 6}, 2, 2, 4, 0);
   ASSERT_EQ(specs.size(), 6u);  // one per tile, a PE's own following each other
