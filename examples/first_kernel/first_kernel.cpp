@@ -52,13 +52,13 @@ void run_axpy(Torch& torch, const Options& options, BenchReport& report) {
 
 // [main]
 int main(int argc, char** argv) {
-  auto registry = builtin_registry();
-  registry.benches.add(
-      {"axpy",
-       "y += a · x over all PEs of a SIP",
-       {Param::integer("n", 1 << 20, {1, 1 << 28}, "elements; a multiple of the PEs of a SIP"),
-        Param::integer("piece", 8192, {1, 1 << 16}, "elements that are loaded at a time")},
-       run_axpy});
-  return cli_main(argc, argv, registry);
+  return cli_main(argc, argv, [](Registry& registry) {
+    registry.benches.add(
+        {"axpy",
+         "y += a · x over all PEs of a SIP",
+         {Param::integer("n", 1 << 20, {1, 1 << 28}, "elements; a multiple of the PEs of a SIP"),
+          Param::integer("piece", 8192, {1, 1 << 16}, "elements that are loaded at a time")},
+         run_axpy});
+  });
 }
 // [/main]

@@ -6,10 +6,10 @@
 //     report.line(fmt::format("scale: {} elements", n));
 //   }
 //
-//   int main(int argc, char** argv) {
-//     auto registry = kernbench::builtin_registry();
-//     registry.benches.add({"scale", "multiplies a vector", {Param::integer("n", 1024, {1, 1e6}, "elements")}, run_scale});
-//     return kernbench::cli_main(argc, argv, registry);
+//   int main(int argc, char** argv) {                      // cli_main is in cli.hpp
+//     return kernbench::cli_main(argc, argv, [](kernbench::Registry& registry) {
+//       registry.benches.add({"scale", "multiplies a vector", {Param::integer("n", 1024, {1, 1e6}, "elements")}, run_scale});
+//     });
 //   }
 //
 // A bench is checked with `--verify-data`: it then compares what the machine computed with a reference of its own.

@@ -9,7 +9,7 @@
 // A registry names the algorithms there are, and what they refer to by name: neighbours, mappers, validators.
 // It is an ordinary object; add your own to it:
 //
-//   ccl::Registry registry = ccl::builtin_registry();
+//   ccl::Registry registry = builtin_collectives();
 //   registry.add({.name = "acme_allreduce", .description = "…", .topology = "ring_1d", .kernel = acme_allreduce});
 //
 // docs/collectives.md writes one from nothing.
@@ -198,7 +198,9 @@ class Registry {
 };
 
 /// Everything that ships.
-Registry builtin_registry();
+Registry builtin_collectives();
+/// The same under its older name.
+inline Registry builtin_registry() { return builtin_collectives(); }
 
 /// Who takes part on this machine. `sips`: these only, joined to a ring; empty: all, as the machine joins them.
 /// `world_size` is for Group::pe: the first PEs in (sip, cube, pe) order.
@@ -216,3 +218,7 @@ Links links_of(const Registry& registry, const Algorithm& algorithm, std::string
                const Members& members);
 
 }  // namespace kernbench::ccl
+
+namespace kernbench {
+using ccl::builtin_collectives;
+}

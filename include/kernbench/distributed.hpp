@@ -68,7 +68,7 @@ int get_world_size(const Torch& torch);
 /// `defaults.n_slots=8`, and the algorithms it may name. Before anything is submitted.
 void configure(Torch& torch, const std::string& file_or_default,
                const std::vector<std::string>& overrides = {},
-               ccl::Registry registry = ccl::builtin_registry());
+               ccl::Registry registry = ccl::builtin_collectives());
 /// More overrides of the context's `ccl.yaml`, whichever that is.
 void configure_further(Torch& torch, const std::vector<std::string>& overrides);
 

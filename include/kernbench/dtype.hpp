@@ -24,8 +24,9 @@ enum class DType : std::uint8_t { f16, bf16, f32, i32, i8, i1, f8e4m3, f8e5m2 };
 inline constexpr std::array kAllDTypes = {DType::f16, DType::bf16, DType::f32,    DType::i32,
                                           DType::i8,  DType::i1,   DType::f8e4m3, DType::f8e5m2};
 
-/// `using namespace kernbench::dtypes;` lets kernels say `tl.load(p, {n}, f16)`.
-namespace dtypes {
+/// `using namespace kernbench;` lets kernels say `tl.load(p, {n}, f16)`; so does `using namespace
+/// kernbench::dtypes;`, which brings these names alone.
+inline namespace dtypes {
 using enum DType;
 }
 
@@ -38,9 +39,13 @@ constexpr int itemsize(DType t) {
     case DType::f16:
     case DType::bf16:
       return 2;
-    default:
-      return 1;
+    case DType::i8:
+    case DType::i1:
+    case DType::f8e4m3:
+    case DType::f8e5m2:
+      break;
   }
+  return 1;
 }
 
 constexpr bool is_integer(DType t) { return t == DType::i32 || t == DType::i8 || t == DType::i1; }

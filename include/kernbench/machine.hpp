@@ -1,6 +1,6 @@
 // A machine: everything the topology file says, checked.
 //
-//   Machine machine = load_machine("topology.yaml", {"sip.cube_mesh.w=8"}, builtin_registry());
+//   Machine machine = load_machine("topology.yaml", {"sip.cube_mesh.w=8"});
 //   machine.at("cube.hbm").bandwidth("hbm_to_router_bw_gbs");
 //
 // The file is a tree of sections (`sip.cube_mesh`) and components (`pe.pe_gemm`); both are groups of
@@ -9,6 +9,7 @@
 // has one.
 #pragma once
 
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <span>
@@ -73,6 +74,11 @@ class Machine {
 /// `path=value`, `attrs.` left out or not; the last of equal paths wins.
 Machine load_machine(const std::string& file_or_name, std::span<const std::string> overrides,
                      const Registry& registry);
+inline Machine load_machine(const std::string& file_or_name,
+                            std::initializer_list<std::string> overrides = {},
+                            const Registry& registry = builtin_components()) {
+  return load_machine(file_or_name, std::span(overrides.begin(), overrides.size()), registry);
+}
 /// The same from text; `file` names it in messages.
 Machine load_machine_text(const std::string& text, const std::string& file,
                           std::span<const std::string> overrides, const Registry& registry);
@@ -87,3 +93,8 @@ struct ShippedMachine {
 const std::vector<ShippedMachine>& shipped_machines();
 
 }  // namespace kernbench::topology
+
+namespace kernbench {
+using topology::load_machine;
+using topology::Machine;
+}  // namespace kernbench

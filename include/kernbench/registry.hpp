@@ -2,9 +2,9 @@
 //
 // A machine file names components as `name: {kind, impl, attrs}`. The registry says which kinds exist, which
 // `impl` a kind offers and which attributes each takes. It is an ordinary object: make one with
-// `builtin_registry()`, add your own, hand it to `load_machine`:
+// `builtin_components()`, add your own, hand it to `load_machine`:
 //
-//   Registry registry = builtin_registry();
+//   topology::Registry registry = builtin_components();
 //   registry.add_impl("pe_gemm", {"acme.systolic", "a weight-stationary array",
 //                                 {Param::integer("fill_cycles", 12, {0, 1000}, "cycles to fill it")}});
 #pragma once
@@ -48,6 +48,12 @@ class Registry {
 };
 
 /// Every kind and impl that ships.
-Registry builtin_registry();
+Registry builtin_components();
+/// The same under its older name. Beside `kernbench::builtin_registry` and the collectives' it says too little.
+inline Registry builtin_registry() { return builtin_components(); }
 
 }  // namespace kernbench::topology
+
+namespace kernbench {
+using topology::builtin_components;
+}

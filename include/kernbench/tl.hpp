@@ -116,7 +116,7 @@ struct CompositeOptions {
   std::vector<EpilogueOp> epilogue;  // in this order
 };
 struct RecvOptions {
-  Ptr dst_addr;  // the tile is moved there, and takes no scratch; null: it stays where it arrived
+  Ptr dst_addr;  // the tile is moved there, and takes no scratch; null: it stays where it arrived. Not converted
   address::MemorySpace dst_space = address::MemorySpace::Hbm;
 };
 
@@ -176,7 +176,8 @@ class Context {
   Tile slice(const Tile& x, std::initializer_list<Slice> slices, At at = At::current());
   Tile slice(const Tile& x, std::span<const Slice> slices, At at = At::current());
 
-  // ── memory ── pointers count bytes, strides elements
+  // ── memory ── pointers count bytes, strides elements. A pointer that knows its tensor's dtype: `load`, `ref`
+  // and `load_scalar` of another one are errors (`ptr.as(dtype)` reinterprets on purpose), `store` converts.
   Tile load(Ptr ptr, const Dims& shape, DType dtype, const LoadOptions& options = {}, At at = At::current());
   Op store(Ptr ptr, const Tile& tile, const StoreOptions& options = {}, At at = At::current());
   /// The same for lanes that may lie anywhere. Addresses that are affine in the index become one strided transfer;
@@ -267,7 +268,21 @@ class Context {
  private:
   [[noreturn]] void reject_not_positive(const char* what, std::int64_t number, At at) const;
 
-  std::unique_ptr<Recorder> recorder_;
+  /// The recorder, or an error once the context was moved from.
+  class Held {
+   public:
+    explicit Held(std::unique_ptr<Recorder> recorder);
+    ~Held();
+    Held(Held&&) noexcept;
+    Held& operator=(Held&&) noexcept;
+    Recorder* operator->() const { return recorder_ ? recorder_.get() : reject_moved_from(); }
+    Recorder& operator*() const { return *operator->(); }
+
+   private:
+    [[noreturn]] static Recorder* reject_moved_from();
+    std::unique_ptr<Recorder> recorder_;
+  };
+  Held recorder_;
 };
 
 /// Records `kernel(tl, args…)` as a new program, without any machine.

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
+#include <optional>
 #include <source_location>
 #include <span>
 #include <type_traits>
@@ -21,8 +22,8 @@ class Recorder;
 using At = std::source_location;
 
 /// A call that cannot be recorded. `where()` names kernel, PE and source line, `message()` the operands. Ids
-/// are `tl.…`: axis, shape, dtype, scalar, tile, null-pointer, pointer-tile, strides, mask, slice, shard,
-/// composite, direction, slot, scratch.
+/// are `tl.…`: axis, shape, dtype, scalar, tile, context, null-pointer, pointer-tile, strides, mask, slice,
+/// shard, composite, direction, slot, scratch.
 class KernelError : public InputError {
   using InputError::InputError;
 };
@@ -133,17 +134,25 @@ struct PointerTile {
   At at;
 };
 
-/// A virtual address. Arithmetic is in bytes.
+/// A virtual address. Arithmetic is in bytes. The pointer of a tensor knows the tensor's dtype and keeps it
+/// through arithmetic: `store` converts to it, `load` and `ref` with another one are errors. A pointer made of
+/// a plain number has no dtype and converts nothing.
 class Ptr {
  public:
   constexpr Ptr() = default;
   constexpr explicit Ptr(std::uint64_t address) : address_(address) {}
+  constexpr Ptr(std::uint64_t address, DType dtype) : address_(address), dtype_(dtype) {}
   constexpr std::uint64_t address() const { return address_; }
   constexpr bool is_null() const { return address_ == 0; }
+  /// Of the tensor it points into, if it comes from one.
+  constexpr std::optional<DType> dtype() const { return dtype_; }
+  /// The same address, read and written as another dtype on purpose.
+  constexpr Ptr as(DType dtype) const { return {address_, dtype}; }
 
   template <std::integral T>
   friend constexpr Ptr operator+(Ptr p, T bytes) {
-    return Ptr(p.address_ + static_cast<std::uint64_t>(bytes));
+    p.address_ += static_cast<std::uint64_t>(bytes);
+    return p;
   }
   template <std::integral T>
   friend constexpr Ptr operator+(T bytes, Ptr p) {
@@ -151,7 +160,8 @@ class Ptr {
   }
   template <std::integral T>
   friend constexpr Ptr operator-(Ptr p, T bytes) {
-    return Ptr(p.address_ - static_cast<std::uint64_t>(bytes));
+    p.address_ -= static_cast<std::uint64_t>(bytes);
+    return p;
   }
   friend constexpr std::int64_t operator-(Ptr a, Ptr b) {
     return static_cast<std::int64_t>(a.address_ - b.address_);
@@ -164,7 +174,9 @@ class Ptr {
   constexpr Ptr& operator-=(T bytes) {
     return *this = *this - bytes;
   }
-  friend constexpr auto operator<=>(Ptr, Ptr) = default;
+  /// By address alone.
+  friend constexpr bool operator==(Ptr a, Ptr b) { return a.address_ == b.address_; }
+  friend constexpr auto operator<=>(Ptr a, Ptr b) { return a.address_ <=> b.address_; }
 
   /// Tiles of pointers do not exist: a KernelError that says to use strides.
   friend Ptr operator+(Ptr p, const PointerTile& offsets);
@@ -172,6 +184,7 @@ class Ptr {
 
  private:
   std::uint64_t address_ = 0;
+  std::optional<DType> dtype_;
 };
 
 /// A part of an axis: [begin, end) by step > 0. Negative bounds count from the back, as in Python.
@@ -184,7 +197,9 @@ struct Slice {
 };
 inline constexpr Slice all{};
 /// One index; the axis goes away.
-constexpr Slice index(std::int64_t i) { return {i, i == -1 ? Slice::kEnd : i + 1, 1, true}; }
+constexpr Slice index(std::int64_t i) {
+  return {i, i == -1 || i == Slice::kEnd ? Slice::kEnd : i + 1, 1, true};
+}
 
 /// A command that can be waited for.
 class Op {

@@ -2,7 +2,7 @@
 //
 //   void scale(tl::Context& tl, tl::Ptr x, int n, float factor);        // a kernel, see tl.hpp
 //
-//   Torch torch(load_machine("default", {}, builtin_registry()));
+//   Torch torch(load_machine("default"));
 //   const DPPolicy columns{.cube = Split::column_wise, .pe = Split::column_wise};
 //   Tensor x = torch.from_numpy(array, columns, "x");
 //   torch.launch("scale", scale, x, 64, 2.0f);                          // on every PE that holds a shard of x

@@ -42,7 +42,7 @@ bool FunctionalMemory::Tensor::holds(std::uint64_t address, std::int64_t bytes) 
 
 std::vector<tl::Ptr> FunctionalMemory::pointers(int rank) const {
   std::vector<tl::Ptr> out;
-  for (const auto& t : tensors_[index(rank)]) out.emplace_back(t.at.raw());
+  for (const auto& t : tensors_[index(rank)]) out.emplace_back(t.at.raw(), t.dtype);
   return out;
 }
 
@@ -50,8 +50,8 @@ std::vector<tl::Shard> FunctionalMemory::shards(int rank) const {
   std::vector<tl::Shard> out;
   for (const auto& t : tensors_[index(rank)]) {
     const std::vector<std::int64_t> origin(index(t.shape.rank()));
-    out.push_back({.tensor = tl::Ptr(t.at.raw()),
-                   .ptr = tl::Ptr(t.at.raw()),
+    out.push_back({.tensor = tl::Ptr(t.at.raw(), t.dtype),
+                   .ptr = tl::Ptr(t.at.raw(), t.dtype),
                    .shape = t.shape,
                    .origin = Shape(origin),
                    .dtype = t.dtype,

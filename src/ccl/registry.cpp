@@ -73,7 +73,7 @@ std::string_view to_string(Collective collective) {
   return kNames[static_cast<std::size_t>(collective)];
 }
 
-Registry builtin_registry() {
+Registry builtin_collectives() {
   Registry registry;
   register_topologies(registry);
   register_mappers(registry);

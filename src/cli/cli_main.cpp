@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <exception>
 #include <filesystem>
+#include <functional>
 
 #include "base/file.hpp"
 #include "base/new_file.hpp"
@@ -110,9 +111,9 @@ int code_of(const dist::SpawnException& failure) {
 }
 
 /// The one place where errors become exit codes.
-int run_guarded(int argc, char** argv, Registry& registry) {
+int run_guarded(const std::function<int()>& run) {
   try {
-    return run(argc, argv, registry);
+    return run();
   } catch (const ReaderGone&) {
     return kOk;
   } catch (const InputError& error) {
@@ -134,25 +135,31 @@ int run_guarded(int argc, char** argv, Registry& registry) {
   }
 }
 
-}  // namespace
-
-int cli_main(int argc, char** argv, Registry& registry) noexcept {
+int run_with_signals_ignored(const std::function<int()>& run) noexcept {
   const IgnoreWriteSignals ignored;
   try {
-    return run_guarded(argc, argv, registry);
+    return run_guarded(run);
   } catch (...) {  // not even the complaint could be made
     return kDefect;
   }
 }
 
-int cli_main(int argc, char** argv, topology::Registry& components) noexcept {
-  try {
+}  // namespace
+
+int cli_main(int argc, char** argv, Registry& registry) noexcept {
+  return run_with_signals_ignored([&] { return run(argc, argv, registry); });
+}
+
+int cli_main(int argc, char** argv, const std::function<void(Registry&)>& extend) noexcept {
+  return run_with_signals_ignored([&] {
     Registry registry = builtin_registry();
-    registry.components = components;
-    return cli_main(argc, argv, registry);
-  } catch (...) {
-    return kDefect;
-  }
+    extend(registry);
+    return run(argc, argv, registry);
+  });
+}
+
+int cli_main(int argc, char** argv, topology::Registry& components) noexcept {
+  return cli_main(argc, argv, [&](Registry& registry) { registry.components = components; });
 }
 
 }  // namespace kernbench

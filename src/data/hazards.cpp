@@ -28,10 +28,12 @@ std::string to_string(const Hazard& h) {
     case HazardKind::unread_message:
       return fmt::format("hazard: unread message{}: nobody received what was sent by {}", times,
                          h.first.text);
-    default:
-      return fmt::format("hazard: {}{}: {} and {} touch {} at {} in no order", to_string(h.kind), times,
-                         h.first.text, h.second->text, to_string(h.size), h.place);
+    case HazardKind::write_write:
+    case HazardKind::read_write:
+      break;
   }
+  return fmt::format("hazard: {}{}: {} and {} touch {} at {} in no order", to_string(h.kind), times,
+                     h.first.text, h.second->text, to_string(h.size), h.place);
 }
 
 class HazardDetector::Detector {

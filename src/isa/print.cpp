@@ -78,9 +78,12 @@ std::string to_string(const Operand& o) {
       return fmt::format("{}:{}", o.scalar, to_string(o.dtype));
     case ValueKind::reference:
       return fmt::format("@{:#x}:{}", o.address, type_of(o));
-    default:
-      return fmt::format("%{}:{}", o.id, type_of(o));
+    case ValueKind::tile:
+    case ValueKind::placed:
+    case ValueKind::view:
+      break;
   }
+  return fmt::format("%{}:{}", o.id, type_of(o));
 }
 
 std::string to_string(const AnyCommand& command) { return std::visit(Printer{}, command); }

@@ -95,9 +95,12 @@ Layout Program::layout(ValueId id) const {
       return {places_[v.place].base, places_[v.place].offset, strides_[places_[v.place].strides]};
     case ValueKind::reference:
       return {id, 0, strides_[places_[v.place].strides]};
-    default:
-      return {id, 0, row_major(shape(id))};
+    case ValueKind::tile:
+    case ValueKind::placed:
+    case ValueKind::scalar:
+      break;
   }
+  return {id, 0, row_major(shape(id))};
 }
 
 Strides Program::strides(const Command& c) const { return strides_or_row_major(c.strides, shape(moved(c))); }

@@ -75,7 +75,11 @@ int accesses(const Program& program, const Command& c, std::array<Access, 3>& ou
       add(of_reference(program, spec.out, true));
       break;
     }
-    default:
+    case CommandKind::gemm:
+    case CommandKind::math:
+    case CommandKind::ipcq_send:
+    case CommandKind::wait:
+    case CommandKind::fence:
       break;
   }
   return n;

@@ -1,9 +1,13 @@
 #include "runtime/content.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 
+#include "base/number.hpp"
 #include "data/tiles.hpp"
+#include "kernbench/error.hpp"
 
 namespace kernbench::runtime {
 
@@ -42,7 +46,11 @@ Engine::Fill array_content(NdArray array) {
           keeps};
 }
 
-Engine::Fill value_content(DType dtype, double value) {
+Engine::Fill value_content(DType dtype, double value, std::string_view tensor) {
+  if (!fits(dtype, value))
+    throw InputError({"tensor.value", fmt::format("tensor '{}'", tensor),
+                      fmt::format("the number {} is no {}", value, to_string(dtype)),
+                      "integers are whole and in the range of the dtype, floats finite in it"});
   return {[element = data::scalar_content(dtype, value), size = static_cast<std::size_t>(itemsize(dtype))](
               const Chunks&, std::span<std::byte> out) {
     repeat({element.get(), size}, out);

@@ -1,6 +1,8 @@
 // What the host writes.
 #pragma once
 
+#include <string_view>
+
 #include "kernbench/ndarray.hpp"
 #include "kernbench/torch.hpp"
 #include "runtime/engine.hpp"
@@ -8,7 +10,8 @@
 namespace kernbench::runtime {
 
 Engine::Fill array_content(NdArray array);
-Engine::Fill value_content(DType dtype, double value);
+/// InputError if the dtype has no such number; `tensor` is its name, for the message.
+Engine::Fill value_content(DType dtype, double value, std::string_view tensor);
 /// `fill` makes row by row of the whole tensor.
 Engine::Fill row_content(Torch::RowBytes fill);
 

@@ -115,7 +115,7 @@ std::array<int, 3> programs_seen(const LaunchSpec& spec, PeCoord pe) {
 
 void add_shards(std::vector<tl::Shard>& shards, const Storage& storage, PeCoord pe) {
   const Layout& layout = storage.layout;
-  const tl::Ptr base(storage.base.raw());
+  const tl::Ptr base(storage.base.raw(), storage.dtype);
   if (layout.is_interleaved()) {
     shards.push_back({.tensor = base, .name = storage.name, .interleaved = true});
     return;

@@ -44,7 +44,10 @@ const std::string& Tensor::name() const { return checked().storage()->name; }
 int Tensor::sip() const { return checked().storage()->sip; }
 const DPPolicy& Tensor::dp() const { return checked().storage()->policy; }
 address::MemorySpace Tensor::mem() const { return checked().storage()->mem; }
-tl::Ptr Tensor::ptr() const { return tl::Ptr(checked().storage()->base.raw()); }
+tl::Ptr Tensor::ptr() const {
+  const Storage& storage = *checked().storage();
+  return {storage.base.raw(), storage.dtype};
+}
 
 std::vector<ShardSpec> Tensor::shards() const {
   return shard_specs(checked().layout(), checked().storage()->sip);
@@ -58,7 +61,8 @@ Tensor& Tensor::copy_(const NdArray& array) {
 
 Tensor& Tensor::fill_(double value) {
   TensorState& state = checked();
-  state.engine().write(state, Region::whole(state.layout()), value_content(state.storage()->dtype, value));
+  state.engine().write(state, Region::whole(state.layout()),
+                       value_content(state.storage()->dtype, value, state.storage()->name));
   return *this;
 }
 
@@ -96,7 +100,7 @@ const TensorSlice& TensorSlice::copy_(const NdArray& array) const {
 
 const TensorSlice& TensorSlice::fill_(double value) const {
   state_->engine().write(*state_, Region::of(state_->layout().shape(), slices_),
-                         value_content(state_->storage()->dtype, value));
+                         value_content(state_->storage()->dtype, value, state_->storage()->name));
   return *this;
 }
 

@@ -74,7 +74,8 @@ Tensor Torch::zeros(const Shape& shape, DType dtype, const std::optional<DPPolic
 
 Tensor Torch::full(const Shape& shape, double value, DType dtype, const std::optional<DPPolicy>& dp,
                    std::string name, MemorySpace mem) {
-  return make(*engine_, spec_of(shape, dtype, dp, std::move(name), mem), value_content(dtype, value));
+  auto content = value_content(dtype, value, name);
+  return make(*engine_, spec_of(shape, dtype, dp, std::move(name), mem), std::move(content));
 }
 
 Tensor Torch::from_numpy(NdArray array, const std::optional<DPPolicy>& dp, std::string name,

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <unordered_set>
 
+#include "base/number.hpp"
 #include "kernbench/error.hpp"
-#include "kernbench/half.hpp"
 
 namespace kernbench::tl {
 namespace {
@@ -55,9 +55,37 @@ Int integer(MathOp op, Int a, Int b, Int c) {
       return a * b + c;
     case MathOp::clamp:
       return std::min(std::max(a, b), c);
-    default:
-      return a;  // copy
+    case MathOp::copy:
+      return a;
+    case MathOp::div:
+    case MathOp::eq:
+    case MathOp::ne:
+    case MathOp::lt:
+    case MathOp::le:
+    case MathOp::gt:
+    case MathOp::ge:
+    case MathOp::exp:
+    case MathOp::exp2:
+    case MathOp::log:
+    case MathOp::sqrt:
+    case MathOp::rsqrt:
+    case MathOp::sigmoid:
+    case MathOp::tanh:
+    case MathOp::erf:
+    case MathOp::sin:
+    case MathOp::cos:
+    case MathOp::cast:
+    case MathOp::where:
+    case MathOp::fill:
+    case MathOp::arange:
+    case MathOp::sum:
+    case MathOp::max:
+    case MathOp::min:
+    case MathOp::argmax:
+      break;
   }
+  KB_ASSERT(false, "{} of integers is not evaluated while recording", to_string(op));
+  return 0;
 }
 
 /// Floats: in f32; NaN wins in maximum and minimum.
@@ -85,9 +113,41 @@ float real(MathOp op, float a, float b, float c) {
       return std::fma(a, b, c);
     case MathOp::clamp:
       return smaller(larger(a, b), c);
-    default:
+    case MathOp::copy:
       return a;
+    case MathOp::floordiv:
+    case MathOp::mod:
+    case MathOp::bit_and:
+    case MathOp::bit_or:
+    case MathOp::eq:
+    case MathOp::ne:
+    case MathOp::lt:
+    case MathOp::le:
+    case MathOp::gt:
+    case MathOp::ge:
+    case MathOp::bit_not:
+    case MathOp::exp:
+    case MathOp::exp2:
+    case MathOp::log:
+    case MathOp::sqrt:
+    case MathOp::rsqrt:
+    case MathOp::sigmoid:
+    case MathOp::tanh:
+    case MathOp::erf:
+    case MathOp::sin:
+    case MathOp::cos:
+    case MathOp::cast:
+    case MathOp::where:
+    case MathOp::fill:
+    case MathOp::arange:
+    case MathOp::sum:
+    case MathOp::max:
+    case MathOp::min:
+    case MathOp::argmax:
+      break;
   }
+  KB_ASSERT(false, "{} of floats is not evaluated while recording", to_string(op));
+  return 0;
 }
 
 bool compare(MathOp op, double a, double b) {
@@ -102,9 +162,46 @@ bool compare(MathOp op, double a, double b) {
       return a <= b;
     case MathOp::gt:
       return a > b;
-    default:
+    case MathOp::ge:
       return a >= b;
+    case MathOp::add:
+    case MathOp::sub:
+    case MathOp::mul:
+    case MathOp::div:
+    case MathOp::floordiv:
+    case MathOp::mod:
+    case MathOp::bit_and:
+    case MathOp::bit_or:
+    case MathOp::maximum:
+    case MathOp::minimum:
+    case MathOp::neg:
+    case MathOp::abs:
+    case MathOp::bit_not:
+    case MathOp::exp:
+    case MathOp::exp2:
+    case MathOp::log:
+    case MathOp::sqrt:
+    case MathOp::rsqrt:
+    case MathOp::sigmoid:
+    case MathOp::tanh:
+    case MathOp::erf:
+    case MathOp::sin:
+    case MathOp::cos:
+    case MathOp::cast:
+    case MathOp::copy:
+    case MathOp::where:
+    case MathOp::fma:
+    case MathOp::clamp:
+    case MathOp::fill:
+    case MathOp::arange:
+    case MathOp::sum:
+    case MathOp::max:
+    case MathOp::min:
+    case MathOp::argmax:
+      break;
   }
+  KB_ASSERT(false, "{} is no comparison", to_string(op));
+  return false;
 }
 
 double cast(DType from, DType to, double number) {
@@ -173,27 +270,52 @@ KnownValues::Numbers gathered(const KnownValues::Numbers& in, const Shape& shape
 
 }  // namespace
 
-double round_to(DType dtype, double number) {
-  switch (dtype) {
-    case DType::f32:
-      return static_cast<double>(static_cast<float>(number));
-    case DType::f16:
-      return static_cast<double>(static_cast<float>(F16(static_cast<float>(number))));
-    case DType::bf16:
-      return static_cast<double>(static_cast<float>(BF16(static_cast<float>(number))));
-    case DType::f8e4m3:
-      return static_cast<double>(static_cast<float>(F8E4M3(static_cast<float>(number))));
-    case DType::f8e5m2:
-      return static_cast<double>(static_cast<float>(F8E5M2(static_cast<float>(number))));
-    default:
-      return static_cast<double>(wrapped(dtype, static_cast<Int>(number)));
-  }
-}
-
 bool is_evaluated(MathOp op) {
-  const auto& that = info(op);
-  if (that.kind == MathKind::reduction || op == MathOp::sqrt || op == MathOp::rsqrt) return false;
-  return that.cost != MathCost::transcendental;
+  switch (op) {
+    case MathOp::add:
+    case MathOp::sub:
+    case MathOp::mul:
+    case MathOp::div:
+    case MathOp::floordiv:
+    case MathOp::mod:
+    case MathOp::bit_and:
+    case MathOp::bit_or:
+    case MathOp::maximum:
+    case MathOp::minimum:
+    case MathOp::eq:
+    case MathOp::ne:
+    case MathOp::lt:
+    case MathOp::le:
+    case MathOp::gt:
+    case MathOp::ge:
+    case MathOp::neg:
+    case MathOp::abs:
+    case MathOp::bit_not:
+    case MathOp::cast:
+    case MathOp::copy:
+    case MathOp::where:
+    case MathOp::fma:
+    case MathOp::clamp:
+    case MathOp::fill:
+    case MathOp::arange:
+      return true;
+    case MathOp::exp:
+    case MathOp::exp2:
+    case MathOp::log:
+    case MathOp::sqrt:
+    case MathOp::rsqrt:
+    case MathOp::sigmoid:
+    case MathOp::tanh:
+    case MathOp::erf:
+    case MathOp::sin:
+    case MathOp::cos:
+    case MathOp::sum:
+    case MathOp::max:
+    case MathOp::min:
+    case MathOp::argmax:
+      break;
+  }
+  return false;
 }
 
 KnownValues::Answer KnownValues::ask(const isa::Program& program, ValueId id) {

@@ -38,7 +38,4 @@ class KnownValues {
 /// Whether recording can compute this operation.
 bool is_evaluated(MathOp op);
 
-/// The nearest value of the dtype: integers wrap, floats round to nearest even.
-double round_to(DType dtype, double number);
-
 }  // namespace kernbench::tl

@@ -10,6 +10,17 @@ Context::~Context() = default;
 Context::Context(Context&&) noexcept = default;
 Context& Context::operator=(Context&&) noexcept = default;
 
+Context::Held::Held(std::unique_ptr<Recorder> recorder) : recorder_(std::move(recorder)) {}
+Context::Held::~Held() = default;
+Context::Held::Held(Held&&) noexcept = default;
+Context::Held& Context::Held::operator=(Held&&) noexcept = default;
+Recorder* Context::Held::reject_moved_from() {
+  throw KernelError({.id = "tl.context",
+                     .where = "",
+                     .what = "a tl::Context that was moved from records nothing",
+                     .hint = "use the context it was moved to"});
+}
+
 int Context::program_id(int axis, At at) const {
   const auto pe = recorder_->environment().pe;
   switch (axis) {
@@ -19,7 +30,7 @@ int Context::program_id(int axis, At at) const {
       return pe.cube;
     case 2:
       return pe.sip;
-    default:
+    default:  // an axis is a number, not one of a list
       recorder_->fail_program_axis("program_id", axis, at);
   }
 }

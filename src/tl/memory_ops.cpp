@@ -53,6 +53,16 @@ void Recorder::check_pointer(Ptr ptr, std::string_view op, At at) const {
          {"null-pointer", fmt::format("{} at a null pointer", op), "pass the pointer of a tensor argument"});
 }
 
+void Recorder::check_pointer(Ptr ptr, DType dtype, std::string_view op, At at) const {
+  check_pointer(ptr, op, at);
+  if (!ptr.dtype() || *ptr.dtype() == dtype) return;
+  fail(at, {"dtype",
+            fmt::format("{} of {} at {:#x}, which points into a tensor of {}", op, to_string(dtype),
+                        ptr.address(), to_string(*ptr.dtype())),
+            fmt::format("use {} and cast the tile, or ptr.as({}) to take the bytes as they are",
+                        to_string(*ptr.dtype()), to_string(dtype))});
+}
+
 std::uint32_t Recorder::strides_id(const Dims& strides, const Shape& shape, bool writes, std::string_view op,
                                    At at) {
   if (!strides.given()) return isa::kNone;
@@ -104,7 +114,7 @@ std::uint32_t Recorder::mask_id(const Tile& mask, const Shape& shape, std::strin
 
 Tile Context::load(Ptr ptr, const Dims& shape, DType dtype, const LoadOptions& options, At at) {
   auto& r = *recorder_;
-  r.check_pointer(ptr, "load", at);
+  r.check_pointer(ptr, dtype, "load", at);
   const auto shape_id = r.shape_id(shape, "load", at);
   isa::Command c{.kind = isa::CommandKind::dma_read, .address = ptr.address()};
   if (options.strides.given() || options.mask) {
@@ -122,7 +132,8 @@ Tile Context::load(Ptr ptr, const Dims& shape, DType dtype, const LoadOptions& o
 Op Context::store(Ptr ptr, const Tile& tile, const StoreOptions& options, At at) {
   auto& r = *recorder_;
   r.check_pointer(ptr, "store", at);
-  const auto id = r.tile(tile, "store", at);
+  const auto given = r.tile(tile, "store", at);
+  const auto id = ptr.dtype() ? cast(tile, *ptr.dtype(), at).id() : given;
   isa::Command c{.kind = isa::CommandKind::dma_write, .address = ptr.address()};
   c.strides = r.strides_id(options.strides, r.shape(id), true, "store", at);
   c.detail = r.mask_id(options.mask, r.shape(id), "store", at);
@@ -131,7 +142,7 @@ Op Context::store(Ptr ptr, const Tile& tile, const StoreOptions& options, At at)
 
 Tile Context::ref(Ptr ptr, const Dims& shape, DType dtype, const Dims& strides, At at) {
   auto& r = *recorder_;
-  r.check_pointer(ptr, "ref", at);
+  r.check_pointer(ptr, dtype, "ref", at);
   const auto shape_id = r.shape_id(shape, "ref", at);
   const auto& extents = r.program().shape_of(shape_id);
   const auto given = r.strides_id(strides, extents, false, "ref", at);
@@ -142,7 +153,7 @@ Tile Context::ref(Ptr ptr, const Dims& shape, DType dtype, const Dims& strides, 
 
 double Context::load_scalar(Ptr ptr, DType dtype, At at) {
   auto& r = *recorder_;
-  r.check_pointer(ptr, "load_scalar", at);
+  r.check_pointer(ptr, dtype, "load_scalar", at);
   const auto& source = r.environment().scalars;
   if (!source)
     r.fail(at, {"scalar", "load_scalar without memory to read from",

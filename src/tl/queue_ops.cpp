@@ -42,7 +42,10 @@ void Recorder::check_message(const Queue* queue, Bytes size, std::string_view op
 isa::ValueId Recorder::received(const Queue* queue, std::uint32_t shape, DType dtype,
                                 const RecvOptions& options, At at) {
   check_message(queue, Bytes(builder_.program().shape_of(shape).elements() * itemsize(dtype)), "recv", at);
-  if (!options.dst_addr.is_null()) return builder_.placed(dtype, shape, options.dst_addr.address());
+  if (!options.dst_addr.is_null()) {
+    check_pointer(options.dst_addr, dtype, "recv to an address", at);
+    return builder_.placed(dtype, shape, options.dst_addr.address());
+  }
   return queue != nullptr && queue->in_slot ? builder_.tile(dtype, shape, 0) : new_tile(dtype, shape, at);
 }
 

@@ -83,6 +83,8 @@ class Recorder {
   /// Strides for an access of that shape, kNone if none are given.
   std::uint32_t strides_id(const Dims& strides, const Shape& shape, bool writes, std::string_view op, At at);
   void check_pointer(Ptr ptr, std::string_view op, At at) const;
+  /// The same for an access of that dtype: the tensor's, if the pointer knows one.
+  void check_pointer(Ptr ptr, DType dtype, std::string_view op, At at) const;
   /// Lanes that are on, kNone if all are.
   std::uint32_t mask_id(const Tile& mask, const Shape& shape, std::string_view op, At at);
   /// As many addresses and flags as lanes.

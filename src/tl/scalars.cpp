@@ -1,28 +1,11 @@
 // Numbers beside tiles.
 #include <fmt/format.h>
 
-#include <cmath>
-
+#include "base/number.hpp"
 #include "tl/recorder.hpp"
 
 namespace kernbench::tl {
 namespace {
-
-bool fits(DType dtype, double number) {
-  switch (dtype) {
-    case DType::i1:
-      return number == 0 || number == 1;
-    case DType::i8:
-    case DType::i32: {
-      const double end = dtype == DType::i8 ? 128.0 : 2147483648.0;
-      return number >= -end && number < end && number == std::trunc(number);
-    }
-    default: {
-      const double rounded = round_to(dtype, number);
-      return std::isnan(number) || (std::isinf(number) ? rounded == number : std::isfinite(rounded));
-    }
-  }
-}
 
 DType own_dtype(Operand::Kind kind) {
   return kind == Operand::Kind::real ? DType::f32 : kind == Operand::Kind::integer ? DType::i32 : DType::i1;

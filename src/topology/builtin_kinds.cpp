@@ -129,7 +129,7 @@ void register_pe_engines(Registry& registry) {
 
 }  // namespace
 
-Registry builtin_registry() {
+Registry builtin_components() {
   Registry registry;
   register_system(registry);
   register_io_chiplet(registry);

@@ -43,6 +43,26 @@ TEST(Data, AProductOverAllPesOfASipIsRightToTheBit) {
   EXPECT_TRUE(torch.hazards().empty());
 }
 
+/// A product in f32, stored into the tensor as it is.
+void dot_into(tl::Context& tl, tl::Ptr x, tl::Ptr y, std::int64_t n) {
+  const auto a = tl.load(x, {n, n}, f16);
+  tl.store(y, tl.dot(a, a));
+}
+
+// f32 bytes in an f16 tensor would be garbage, and twice as many as there is room for.
+TEST(Data, AProductInF32StoredIntoAnF16TensorIsTheRoundedProduct) {
+  const std::int64_t n = 16;
+  const NdArray a = random_f16(3, {n, n});
+  Torch torch(small());
+  Tensor x = torch.from_numpy(a), y = torch.zeros({n, n}, f16), z = torch.zeros({n, n}, f32);
+  torch.launch("dot_into", dot_into, x, y, n);
+  torch.launch("dot_into", dot_into, x, z, n);
+  const NdArray half = y.numpy(), single = z.numpy();
+  for (std::size_t i = 0; i < static_cast<std::size_t>(n * n); ++i)
+    ASSERT_EQ(static_cast<float>(half.view<F16>()[i]), static_cast<float>(F16(single.view<float>()[i]))) << i;
+  EXPECT_NE(half.view<F16>()[0], F16(0.0F));
+}
+
 void add(tl::Context& tl, tl::Ptr x, int n) {
   const auto& mine = tl.shard(x);
   tl.store(mine.ptr, tl.load(mine.ptr, mine.shape, mine.dtype) + n);

@@ -1,3 +1,4 @@
+#include <cmath>
 #include <random>
 
 #include "runtime/host_world.hpp"
@@ -291,6 +292,20 @@ TEST(Tensors, APeReadsTheNearestCopy) {
   EXPECT_LT(own, of_cube);
   EXPECT_LT(of_cube, of_cube0);
   EXPECT_GT(of_cube0 - of_cube, 16_ns);  // at least one crossing between cubes
+}
+
+// As tl.full does.
+TEST(Tensors, AreNotFilledWithNumbersTheirDtypeDoesNotHave) {
+  Torch torch(small());
+  EXPECT_THAT(complaint([&] { torch.full({4}, 1000, i8); }), HasSubstr("the number 1000 is no i8"));
+  EXPECT_THAT(complaint([&] { torch.full({4}, NAN, i32); }), HasSubstr("the number nan is no i32"));
+  EXPECT_THAT(complaint([&] { torch.full({4}, 2.5, i32); }), HasSubstr("the number 2.5 is no i32"));
+  EXPECT_THAT(complaint([&] { torch.full({4}, 1e6, f16); }), HasSubstr("the number 1000000 is no f16"));
+  Tensor x = torch.zeros({4}, i8, {}, "x");
+  EXPECT_THAT(complaint([&] { x.fill_(128); }), HasSubstr("tensor 'x'"));
+  EXPECT_THAT(complaint([&] { x[{{0, 2}}].fill_(-129); }), HasSubstr("the number -129 is no i8"));
+  EXPECT_EQ(complaint([&] { torch.full({4}, INFINITY, f16), torch.full({4}, NAN, f32), x.fill_(-128); }),
+            "nothing");
 }
 
 }  // namespace

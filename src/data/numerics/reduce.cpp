@@ -185,8 +185,10 @@ void reduce_in(MathOp op, const ConstArray& in, const Extents& e, const Array& o
       return reduce_all<Max, T>(in, e, out);
     case MathOp::min:
       return reduce_all<Min, T>(in, e, out);
-    default:
+    case MathOp::argmax:
       return reduce_all<ArgMax, T, std::int32_t>(in, e, out);
+    default:
+      KB_ASSERT(false, "{} is no reduction that is computed here", to_string(op));
   }
 }
 
