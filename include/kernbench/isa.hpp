@@ -68,7 +68,7 @@ struct Math {
   MathOp op = MathOp::add;
   std::vector<Operand> operands;
   Operand result;
-  std::optional<int> axis;  // of reductions
+  std::optional<int> axis;  // of reductions and arrangements
   friend bool operator==(const Math&, const Math&) = default;
 };
 struct Epilogue {

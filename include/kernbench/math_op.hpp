@@ -11,6 +11,8 @@
 //   exp … cos, sqrt, rsqrt               the float itself; of integers f32
 //   argmax                               i32
 //   cast fill arange                     the one asked for
+//   cat                                  that of its operands, which is the same for all
+// Where a kernel asks for an `out_dtype`, it replaces the promoted one: see may_convert.
 #pragma once
 
 #include <cstdint>
@@ -33,10 +35,12 @@ enum class MathOp : std::uint8_t {
   fill, arange,
   // over an axis
   sum, max, min, argmax,
+  // elements in other places
+  cat,
 };
 // clang-format on
 
-enum class MathKind : std::uint8_t { elementwise, create, reduction };
+enum class MathKind : std::uint8_t { elementwise, create, reduction, arrangement };
 
 /// How long an element takes. How many cycles each class is, is the machine's to say; by default 1, 4 and 8.
 enum class MathCost : std::uint8_t { simple, division, transcendental };
@@ -60,7 +64,7 @@ enum class ResultRule : std::uint8_t {
 struct MathOpInfo {
   MathOp op;
   std::string_view name;  // `add`, `exp2`
-  int operands;           // tiles it reads
+  int operands;           // tiles it reads; cat reads any number of them
   MathKind kind;
   MathCost cost;
   ResultRule result;
@@ -74,5 +78,9 @@ inline std::string_view to_string(MathOp op) { return info(op).name; }
 /// The dtype of the result. InputError if their number is not the operation's or it does not take such
 /// operands. For cast, fill and arange the dtype is the caller's to give, so asking here is a defect.
 DType result_dtype(MathOp op, std::span<const DType> operands);
+
+/// Whether the operation can round its result to `to` instead of `natural`, its result dtype: from float to float or
+/// from integer to integer. Comparisons, logic, indices and copies cannot.
+bool may_convert(MathOp op, DType natural, DType to);
 
 }  // namespace kernbench

@@ -43,7 +43,7 @@ enum class CommandKind : std::uint8_t {
   dma_read,     // memory → result
   dma_write,    // reads[0] → memory
   load_scalar,  // memory → the recording kernel; a read that stalls issue
-  gemm,         // result = reads[0] · reads[1] (+ reads[2])
+  gemm,         // result = reads[0] · reads[1] (+ reads[2]), for each index of their leading axes
   math,         // result = op(reads…)
   composite,    // streamed by the scheduler, see CompositeSpec
   ipcq_send,    // reads[0] → the peer's ring
@@ -124,11 +124,17 @@ struct EpilogueStep {
   ValueId operand;  // its second, or kNone
 };
 
-/// out[M, N] = a[M, K] · b[K, N] with an epilogue. `a` and `b` are tiles or references, `out` a reference.
+/// out[M, N] = a[M, K] · b[K, N] with an epilogue. `a` and `b` are tiles or references; `out` is a reference, or the
+/// tile that the command makes.
 struct CompositeSpec {
   CompositeOp op;
   ValueId a, b, out;
   std::uint32_t first_step, step_count;  // use Program::epilogue
+};
+
+struct GemmSize {
+  std::int64_t batches, m, k, n;
+  std::int64_t macs() const { return batches * m * k * n; }
 };
 
 struct SourceLine {
@@ -190,8 +196,10 @@ class Program {
   double other(const Command& c) const { return c.read_count == 0 ? 0.0 : scalar(c.read[0]); }
   /// Of load_scalar.
   DType scalar_dtype(const Command& c) const { return static_cast<DType>(c.detail8); }
-  /// Of a reduction.
+  /// Of a reduction or an arrangement.
   int axis(const Command& c) const { return static_cast<int>(c.detail); }
+  /// Of gemm: `batches` products of [m, k] and [k, n].
+  GemmSize gemm_size(const Command& c) const;
 
   /// The directions the program names; `c.detail` of a queue command counts in them.
   std::span<const std::string> directions() const { return directions_; }

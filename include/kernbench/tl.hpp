@@ -82,6 +82,7 @@ struct Environment {
   Bytes scratch = Bytes(1 << 20);
   std::optional<std::vector<Queue>> queues;  // not given: any direction is accepted
   std::vector<Shard> shards;           // of all tensor arguments; several of one tensor in dealing order
+  std::vector<Ptr> tensors;            // all tensor arguments, also those of which this PE holds nothing
   ScalarSource scalars;                // not given: load_scalar is an error
   MemorySource memory;                 // not given: peek is an error
   const isa::Program* like = nullptr;  // probably as long: so much room is made; not looked at later
@@ -103,8 +104,14 @@ struct StoreOptions {
   Dims strides;
   Tile mask;
 };
+/// Of vector operations and reductions.
+struct MathOptions {
+  /// The result is rounded once, to this dtype, instead of the promoted one: a float for floats, an integer dtype for
+  /// integers. Comparisons, logic, argmax and copies take none.
+  std::optional<DType> out_dtype;
+};
 struct DotOptions {
-  Tile acc;                        // added to the product
+  Tile acc;                        // added to the product; broadcasts to it
   std::optional<DType> out_dtype;  // f32 if not given, of i8 operands i32
 };
 struct EpilogueOp {
@@ -114,6 +121,7 @@ struct EpilogueOp {
 };
 struct CompositeOptions {
   std::vector<EpilogueOp> epilogue;  // in this order
+  std::optional<DType> out_dtype;    // of a result that is a tile; f32 if not given, of i8 operands i32
 };
 struct RecvOptions {
   Ptr dst_addr;  // the tile is moved there, and takes no scratch; null: it stays where it arrived. Not converted
@@ -155,7 +163,7 @@ class Context {
   T load_scalar(Ptr ptr, At at = At::current()) {
     return static_cast<T>(load_scalar(ptr, kDTypeOf<T>, at));
   }
-  /// The running PE's piece of a tensor argument, or all of them if it has several.
+  /// The running PE's piece of a tensor argument, or all of them: several, or none.
   const Shard& shard(Ptr tensor, At at = At::current()) const;
   std::vector<Shard> shards(Ptr tensor, At at = At::current()) const;
 
@@ -175,6 +183,11 @@ class Context {
   /// One Slice for each of the leading axes; see also Tile::slice.
   Tile slice(const Tile& x, std::initializer_list<Slice> slices, At at = At::current());
   Tile slice(const Tile& x, std::span<const Slice> slices, At at = At::current());
+  /// Tiles of one dtype one after the other along an axis; their other extents are equal. Costs a copy.
+  Tile cat(std::initializer_list<Tile> tiles, int axis = 0, At at = At::current());
+  Tile cat(std::span<const Tile> tiles, int axis = 0, At at = At::current());
+  /// Two tiles of one shape side by side: a new last axis of 2.
+  Tile join(const Tile& a, const Tile& b, At at = At::current());
 
   // ── memory ── pointers count bytes, strides elements. A pointer that knows its tensor's dtype: `load`, `ref`
   // and `load_scalar` of another one are errors (`ptr.as(dtype)` reinterprets on purpose), `store` converts.
@@ -198,38 +211,52 @@ class Context {
   void fence(At at = At::current());
 
   // ── matrix ──
-  /// a[M, K] · b[K, N] (+ acc).
+  /// a[…, M, K] · b[…, K, N] (+ acc). Leading axes are batches and broadcast.
   Tile dot(const Tile& a, const Tile& b, const DotOptions& options = {}, At at = At::current());
   /// `op` is "gemm": out[M, N] = a · b, streamed tile by tile. `a` and `b` are tiles or references, `out` is
   /// a reference.
   Op composite(std::string_view op, const Tile& a, const Tile& b, const Tile& out,
                const CompositeOptions& options = {}, At at = At::current());
+  /// The same into a new tile: nothing goes to memory.
+  Tile composite(std::string_view op, const Tile& a, const Tile& b, const CompositeOptions& options = {},
+                 At at = At::current());
 
-  // ── elementwise ── beside the operators of Tile
-  Tile floordiv(const Operand& a, const Operand& b, At at = At::current());
-  Tile where(const Tile& mask, const Operand& a, const Operand& b, At at = At::current());
-  Tile maximum(const Operand& a, const Operand& b, At at = At::current());
-  Tile minimum(const Operand& a, const Operand& b, At at = At::current());
-  Tile fma(const Operand& a, const Operand& b, const Operand& c, At at = At::current());
-  Tile clamp(const Operand& x, const Operand& least, const Operand& most, At at = At::current());
-  Tile exp(const Tile& x, At at = At::current());
-  Tile exp2(const Tile& x, At at = At::current());
-  Tile log(const Tile& x, At at = At::current());
-  Tile sqrt(const Tile& x, At at = At::current());
-  Tile rsqrt(const Tile& x, At at = At::current());
-  Tile abs(const Tile& x, At at = At::current());
-  Tile sigmoid(const Tile& x, At at = At::current());
-  Tile tanh(const Tile& x, At at = At::current());
-  Tile erf(const Tile& x, At at = At::current());
-  Tile sin(const Tile& x, At at = At::current());
-  Tile cos(const Tile& x, At at = At::current());
+  // ── elementwise ── beside the operators of Tile, which are `add sub mul div` without options
+  Tile add(const Operand& a, const Operand& b, const MathOptions& options = {}, At at = At::current());
+  Tile sub(const Operand& a, const Operand& b, const MathOptions& options = {}, At at = At::current());
+  Tile mul(const Operand& a, const Operand& b, const MathOptions& options = {}, At at = At::current());
+  Tile div(const Operand& a, const Operand& b, const MathOptions& options = {}, At at = At::current());
+  Tile floordiv(const Operand& a, const Operand& b, const MathOptions& options = {}, At at = At::current());
+  Tile where(const Tile& mask, const Operand& a, const Operand& b, const MathOptions& options = {},
+             At at = At::current());
+  Tile maximum(const Operand& a, const Operand& b, const MathOptions& options = {}, At at = At::current());
+  Tile minimum(const Operand& a, const Operand& b, const MathOptions& options = {}, At at = At::current());
+  Tile fma(const Operand& a, const Operand& b, const Operand& c, const MathOptions& options = {},
+           At at = At::current());
+  Tile clamp(const Operand& x, const Operand& least, const Operand& most, const MathOptions& options = {},
+             At at = At::current());
+  Tile exp(const Tile& x, const MathOptions& options = {}, At at = At::current());
+  Tile exp2(const Tile& x, const MathOptions& options = {}, At at = At::current());
+  Tile log(const Tile& x, const MathOptions& options = {}, At at = At::current());
+  Tile sqrt(const Tile& x, const MathOptions& options = {}, At at = At::current());
+  Tile rsqrt(const Tile& x, const MathOptions& options = {}, At at = At::current());
+  Tile abs(const Tile& x, const MathOptions& options = {}, At at = At::current());
+  Tile sigmoid(const Tile& x, const MathOptions& options = {}, At at = At::current());
+  Tile tanh(const Tile& x, const MathOptions& options = {}, At at = At::current());
+  Tile erf(const Tile& x, const MathOptions& options = {}, At at = At::current());
+  Tile sin(const Tile& x, const MathOptions& options = {}, At at = At::current());
+  Tile cos(const Tile& x, const MathOptions& options = {}, At at = At::current());
   /// Any elementwise operation of math_op.hpp, for bindings.
-  Tile math(MathOp op, std::span<const Operand> operands, At at = At::current());
+  Tile math(MathOp op, std::span<const Operand> operands, const MathOptions& options = {},
+            At at = At::current());
 
   // ── reduce ── over one axis, or over all if none is given
-  Tile sum(const Tile& x, std::optional<int> axis = {}, bool keep_dims = false, At at = At::current());
-  Tile max(const Tile& x, std::optional<int> axis = {}, bool keep_dims = false, At at = At::current());
-  Tile min(const Tile& x, std::optional<int> axis = {}, bool keep_dims = false, At at = At::current());
+  Tile sum(const Tile& x, std::optional<int> axis = {}, bool keep_dims = false,
+           const MathOptions& options = {}, At at = At::current());
+  Tile max(const Tile& x, std::optional<int> axis = {}, bool keep_dims = false,
+           const MathOptions& options = {}, At at = At::current());
+  Tile min(const Tile& x, std::optional<int> axis = {}, bool keep_dims = false,
+           const MathOptions& options = {}, At at = At::current());
   /// The index along the axis (of all elements in row-major order) of the first largest.
   Tile argmax(const Tile& x, std::optional<int> axis = {}, bool keep_dims = false, At at = At::current());
   /// Recorded as max, sub, exp, sum, div.

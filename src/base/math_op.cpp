@@ -57,12 +57,13 @@ constexpr std::array kOps = {
     MathOpInfo{MathOp::max, "max", 1, reduction, simple, R::ordering},
     MathOpInfo{MathOp::min, "min", 1, reduction, simple, R::ordering},
     MathOpInfo{MathOp::argmax, "argmax", 1, reduction, simple, R::index},
+    MathOpInfo{MathOp::cat, "cat", 2, arrangement, simple, R::given},
 };
 
 constexpr bool in_order_of_the_enum() {
   for (std::size_t i = 0; i < kOps.size(); ++i)
     if (kOps[i].op != static_cast<MathOp>(i)) return false;
-  return kOps.back().op == MathOp::argmax;
+  return kOps.back().op == MathOp::cat;
 }
 static_assert(in_order_of_the_enum());
 
@@ -121,6 +122,27 @@ DType result_dtype(MathOp op, std::span<const DType> operands) {
   }
   KB_ASSERT(false, "the result dtype of {} is the caller's to give", that.name);
   return DType::f32;
+}
+
+bool may_convert(MathOp op, DType natural, DType to) {
+  if (natural == to) return true;
+  if (op == MathOp::copy || is_truth(natural) || is_truth(to) || is_float(natural) != is_float(to))
+    return false;
+  switch (info(op).result) {
+    case R::arithmetic:
+    case R::division:
+    case R::real:
+    case R::ordering:
+    case R::integer:
+    case R::select:
+      return true;
+    case R::truth:
+    case R::index:
+    case R::logic:
+    case R::given:
+      break;
+  }
+  return false;
 }
 
 }  // namespace kernbench

@@ -128,8 +128,8 @@ class Workload::Counter {
       if (program_.value(id).kind != isa::ValueKind::scalar) tcm_read_ += program_.distinct_bytes(id);
     tcm_write_ += program_.bytes(command.result);
     if (command.kind == CommandKind::gemm) {
-      work_.gemm +=
-          product_time(program_.shape(reads[0])[0], program_.shape(reads[0])[1], program_.shape(reads[1])[1]);
+      const isa::GemmSize size = program_.gemm_size(command);
+      work_.gemm += product_time(size.m, size.k, size.n) * size.batches;
       return;
     }
     const bool reduces = info(command.op).kind == MathKind::reduction;
@@ -151,7 +151,8 @@ class Workload::Counter {
     add_operand(spec.a, tiles(n, rates_.tile_n), std::min(m, rates_.tile_m) * std::min(k, rates_.tile_k));
     add_operand(spec.b, tiles(m, rates_.tile_m), std::min(k, rates_.tile_k) * std::min(n, rates_.tile_n));
     const int out_size = itemsize(program_.value(spec.out).dtype);
-    add_reference(write, spec.out, 1, std::min(m, rates_.tile_m) * std::min(n, rates_.tile_n) * out_size);
+    if (program_.value(spec.out).kind == isa::ValueKind::reference)
+      add_reference(write, spec.out, 1, std::min(m, rates_.tile_m) * std::min(n, rates_.tile_n) * out_size);
     tcm_write_ += Bytes(m * n * out_size);
     for (const isa::EpilogueStep& step : program_.epilogue(spec)) add_epilogue(step, m, k, n);
   }

@@ -61,6 +61,7 @@ class Recording {
             .scratch = options_.scratch,
             .queues = queues_[pe],
             .shards = memory_.shards(rank),
+            .tensors = memory_.pointers(rank),
             .scalars = [this, rank, where](std::uint64_t address, DType dtype) {
               return memory_.number(address, dtype, {rank, where});
             }};

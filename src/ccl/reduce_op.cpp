@@ -55,9 +55,9 @@ tl::Tile combine(tl::Context& tl, ReduceOp op, const tl::Tile& a, const tl::Tile
     refuse(tl, op, a.dtype(), "MAX is `or`, MIN is `and`; to count, cast to i32 first", at);
   switch (op) {
     case ReduceOp::MAX:
-      return tl.maximum(a, b, at);
+      return tl.maximum(a, b, {}, at);
     case ReduceOp::MIN:
-      return tl.minimum(a, b, at);
+      return tl.minimum(a, b, {}, at);
     case ReduceOp::PROD:
       return tl::Operand(a, at) * tl::Operand(b, at);
     default:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <utility>
 
 #include "data/compute.hpp"
@@ -171,7 +172,11 @@ void Composite::run(MemoryStore& store, LiveTiles& tiles, int threads) {
   const auto b = b_referenced_ ? read_whole(store, spec_.b, b_pieces_) : *operands_.b;
   const Region all{0, shape_[0], 0, shape_[1]};
   const auto result = through_steps(whole_product(a, b, threads), isa::EpiloguePoint::per_output_tile, all);
-  copy_in(store, out_pieces_, as_dtype(result, program_.value(spec_.out).dtype).bytes());
+  const auto out = as_dtype(result, program_.value(spec_.out).dtype);
+  if (makes_tile())
+    tiles.put(spec_.out, out.keep);
+  else
+    copy_in(store, out_pieces_, out.bytes());
   tiles.retire(command_);
 }
 
@@ -201,9 +206,23 @@ void Composite::multiply_next() {
   const auto region = plan_.output(products_ / plan_.k_steps());
   sums_ = accumulated(std::move(sums_), a, b, region, 1);
   if (++products_ % plan_.k_steps() != 0) return;
-  outputs_.push_back(as_dtype(through_steps(*sums_, isa::EpiloguePoint::per_output_tile, region),
-                              program_.value(spec_.out).dtype));
+  auto output = as_dtype(through_steps(*sums_, isa::EpiloguePoint::per_output_tile, region),
+                         program_.value(spec_.out).dtype);
+  if (makes_tile())
+    keep_output(output, region);
+  else
+    outputs_.push_back(std::move(output));
   sums_.reset();
+}
+
+/// Puts an output tile where it belongs in the tile that is the result.
+void Composite::keep_output(const Dense& output, const Region& region) {
+  const auto size = itemsize(output.array.dtype);
+  if (!tile_) tile_ = new_buffer(Bytes(shape_.elements() * size));
+  const auto row_bytes = static_cast<std::size_t>(region.columns() * size);
+  for (auto row = region.row_begin; row < region.row_end; ++row)
+    std::memcpy(tile_.get() + (row * shape_[1] + region.column_begin) * size,
+                output.array.data + (row - region.row_begin) * region.columns() * size, row_bytes);
 }
 
 void Composite::write_next(MemoryStore& store) {
@@ -223,6 +242,10 @@ void Composite::advance(MemoryStore& store, LiveTiles& tiles, std::int64_t reads
     multiply_next();
   }
   while (reads_ < last_read) read_next(store);
+  if (makes_tile() && products_ == plan_.steps()) {
+    tiles.put(spec_.out, tile_);
+    return tiles.retire(command_);
+  }
   if (writes == 0) return;
   for (; writes > 0; --writes) write_next(store);
   if (writes_ == plan_.outputs()) tiles.retire(command_);

@@ -50,6 +50,8 @@ class Composite {
   const Pieces& a_pieces() const { return a_pieces_; }
   const Pieces& b_pieces() const { return b_pieces_; }
   const Pieces& out_pieces() const { return out_pieces_; }
+  /// Whether the result is a tile of the program; then there are no writes.
+  bool makes_tile() const { return program_.value(spec_.out).kind != isa::ValueKind::reference; }
   /// Operands that are read from memory.
   std::int64_t references() const { return (a_referenced_ ? 1 : 0) + (b_referenced_ ? 1 : 0); }
   /// Of the n-th read of a tile from memory, and of the n-th write of an output tile.
@@ -74,6 +76,7 @@ class Composite {
   void read_next(const MemoryStore& store);
   void multiply_next();
   void write_next(MemoryStore& store);
+  void keep_output(const Dense& output, const Region& region);
   Dense next_tile(std::deque<Dense>& read, const std::optional<Dense>& resident, const Region& part);
   /// Adds a · b, through the steps on a k step's product, to `sums`.
   Dense accumulated(std::optional<Dense> sums, const Dense& a, const Dense& b, const Region& region,
@@ -95,6 +98,7 @@ class Composite {
   std::int64_t reads_ = 0, products_ = 0, writes_ = 0;
   std::deque<Dense> a_read_, b_read_, outputs_;
   std::optional<Dense> sums_;
+  Buffer tile_;  // of a result that is one, as far as it is known
 };
 
 }  // namespace kernbench::data

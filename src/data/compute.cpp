@@ -2,13 +2,24 @@
 
 #include <array>
 #include <optional>
+#include <vector>
 
+#include "data/numerics/arrange.hpp"
 #include "data/numerics/elementwise.hpp"
 #include "data/numerics/gemm.hpp"
 #include "data/numerics/reduce.hpp"
+#include "data/numerics/strided.hpp"
 
 namespace kernbench::data {
 namespace {
+
+Dense broadcast_to(const Dense& array, const Shape& shape) {
+  if (array.array.shape == shape) return array;
+  const auto content = new_buffer(Bytes(shape.elements() * itemsize(array.array.dtype)));
+  StridedReader::broadcast_to(array.array, shape)
+      .read(static_cast<std::size_t>(shape.elements()), content.get());
+  return {content, ConstArray(array.array.dtype, shape, content.get())};
+}
 
 Buffer multiply(const LiveTiles& tiles, const isa::Program& program, const isa::Command& c, int threads) {
   const auto reads = program.reads(c);
@@ -17,9 +28,10 @@ Buffer multiply(const LiveTiles& tiles, const isa::Program& program, const isa::
   const auto& shape = program.shape(c.result);
   std::optional<Dense> acc;
   std::optional<ConstArray> addend;
-  if (reads.size() == 3) addend = acc.emplace(as_dtype(tiles.operand(reads[2]), dtype)).array;
+  if (reads.size() == 3)
+    addend = acc.emplace(broadcast_to(as_dtype(tiles.operand(reads[2]), dtype), shape)).array;
   const auto sums = new_buffer(Bytes(shape.elements() * itemsize(dtype)));
-  gemm(a.array, b.array, addend, Array(dtype, shape, sums.get()), threads);
+  batched_gemm(a.array, b.array, addend, Array(dtype, shape, sums.get()), threads);
   return as_dtype({sums, ConstArray(dtype, shape, sums.get())}, program.value(c.result).dtype).keep;
 }
 
@@ -27,6 +39,13 @@ void create(MathOp op, double first, const Array& out) {
   if (op == MathOp::arange) return arange(out, static_cast<std::int32_t>(first));
   if (is_float(out.dtype)) return fill(out, static_cast<float>(first));
   fill(out, static_cast<std::int32_t>(first));
+}
+
+void arrange(const LiveTiles& tiles, const isa::Program& program, const isa::Command& c, const Array& out) {
+  std::vector<Dense> operands;
+  std::vector<ConstArray> arrays;
+  for (const auto id : program.reads(c)) arrays.push_back(operands.emplace_back(tiles.operand(id)).array);
+  concatenate(arrays, program.axis(c), out);
 }
 
 Buffer calculate(const LiveTiles& tiles, const isa::Program& program, const isa::Command& c) {
@@ -39,6 +58,9 @@ Buffer calculate(const LiveTiles& tiles, const isa::Program& program, const isa:
       break;
     case MathKind::reduction:
       reduce(c.op, tiles.operand(reads[0]).array, program.axis(c), out);
+      break;
+    case MathKind::arrangement:
+      arrange(tiles, program, c, out);
       break;
     case MathKind::elementwise: {
       const auto operand = [&](std::size_t i) {

@@ -50,7 +50,10 @@ class HazardDetector::Detector {
   const isa::Program& program(const Event& event) { return *facts_.origin(event.origin).program; }
   void queue_operation(const device::OpRecord& record, const Event& event);
   void transfer(const device::OpRecord& record, const Event& event);
+  TilePlan plan_of(const Event& event);
   void tile_written(const Event& event, Time end);
+  void tile_computed(const Event& event, Time end);
+  void composite_ended(const Event& event, Time end);
   void access(const Event& event, const Pieces& pieces, bool write);
   /// Whether they are of two kernel instances that one PE runs in one launch.
   bool are_instances(const Event& a, const Event& b) {
@@ -68,7 +71,7 @@ class HazardDetector::Detector {
   MemoryOrder order_;
   AccessMap map_;
   SlotWatch slots_;
-  std::map<std::pair<std::uint32_t, isa::CommandIndex>, std::int64_t> tiles_written_;  // of composites
+  std::map<std::pair<std::uint32_t, isa::CommandIndex>, std::int64_t> tiles_done_;  // of composites
   std::vector<Hazard> hazards_;
   std::map<std::tuple<HazardKind, std::string, std::string>, std::size_t> known_;  // by source lines
 };
@@ -93,9 +96,10 @@ void HazardDetector::Detector::append(const device::OpRecord& record) {
     case OpKind::host_launch:
     case OpKind::host_map:
       return order_.ended({record.origin, isa::kNone});
-    case OpKind::tile_dma_in:
     case OpKind::tile_gemm:
     case OpKind::tile_math:
+      return tile_computed(event, record.end);
+    case OpKind::tile_dma_in:
     case OpKind::program:
       return;
   }
@@ -134,21 +138,43 @@ void HazardDetector::Detector::queue_operation(const device::OpRecord& record, c
            true);
 }
 
-/// A composite counts as one access to all of its references, made when its last output is written.
-void HazardDetector::Detector::tile_written(const Event& event, Time end) {
+TilePlan HazardDetector::Detector::plan_of(const Event& event) {
   const auto& p = program(event);
   const auto& spec = p.composite(p.command(event.command));
-  const TilePlan plan(p.shape(spec.out)[0], p.shape(spec.out)[1], p.shape(spec.a)[1], options_.gemm_tile);
-  auto& written = tiles_written_[{event.origin, event.command}];
-  if (++written < plan.outputs()) return;
-  tiles_written_.erase({event.origin, event.command});
+  return {p.shape(spec.out)[0], p.shape(spec.out)[1], p.shape(spec.a)[1], options_.gemm_tile};
+}
+
+/// A composite counts as one access to all of its references, made when its last output is written.
+void HazardDetector::Detector::tile_written(const Event& event, Time end) {
+  auto& written = tiles_done_[{event.origin, event.command}];
+  if (++written == plan_of(event).outputs()) composite_ended(event, end);
+}
+
+/// The same for one whose output is a tile: it ends with the last record of a unit.
+void HazardDetector::Detector::tile_computed(const Event& event, Time end) {
+  const auto& p = program(event);
+  const auto& spec = p.composite(p.command(event.command));
+  if (p.value(spec.out).kind == isa::ValueKind::reference) return;
+  const auto plan = plan_of(event);
+  auto records = plan.steps();
+  for (const auto& step : p.epilogue(spec))
+    records += step.point == isa::EpiloguePoint::per_k_step ? plan.steps() : plan.outputs();
+  auto& done = tiles_done_[{event.origin, event.command}];
+  if (++done == records) composite_ended(event, end);
+}
+
+void HazardDetector::Detector::composite_ended(const Event& event, Time end) {
+  const auto& p = program(event);
+  const auto& spec = p.composite(p.command(event.command));
+  tiles_done_.erase({event.origin, event.command});
   order_.ended(event);
   slots_.ended(event, end);
   report_overwritten();
   for (const auto id : {spec.a, spec.b})
     if (p.value(id).kind == isa::ValueKind::reference)
       access(event, finder_.of_reference(event.origin, p, id), false);
-  access(event, finder_.of_reference(event.origin, p, spec.out), true);
+  if (p.value(spec.out).kind == isa::ValueKind::reference)
+    access(event, finder_.of_reference(event.origin, p, spec.out), true);
 }
 
 void HazardDetector::Detector::access(const Event& event, const Pieces& pieces, bool write) {

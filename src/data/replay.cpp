@@ -385,7 +385,8 @@ void ReplayExecutor::Planner::tile_step(const At& at, device::OpKind kind) {
     advance(c, kind == device::OpKind::tile_dma_in, kind == device::OpKind::tile_gemm,
             kind == device::OpKind::tile_dma_out);
   count(c, kind);
-  if (c.writes < c.work->plan().outputs()) return;
+  const auto& plan = c.work->plan();
+  if (c.work->makes_tile() ? c.products < plan.steps() : c.writes < plan.outputs()) return;
   if (put_off) run_whole(at, c);
   composites_.erase({c.origin, c.command});
 }

@@ -72,11 +72,9 @@ void Pe::ComputeOp::start() {
 }
 
 void Pe::ComputeOp::plan_gemm() {
-  const isa::Program& program = pe_.program();
-  const Shape& a = program.shape(program.reads(command())[0]);
-  const Shape& b = program.shape(program.reads(command())[1]);
-  compute = pe_.spec_.gemm_time(a[0], a[1], b[1]);
-  amount_ = static_cast<std::uint64_t>(a[0] * a[1] * b[1]);
+  const isa::GemmSize size = pe_.program().gemm_size(command());
+  compute = pe_.spec_.gemm_time(size.m, size.k, size.n) * size.batches;
+  amount_ = static_cast<std::uint64_t>(size.macs());
 }
 
 /// The vector unit works on as many elements as the result has, or, reducing, its operand; its lanes are as

@@ -262,12 +262,11 @@ void TileStream::step_done(Step& step) {
   step.fill_phases(r);
   pe_.writer_.write(step.self, step.cause, r);
   epilogue(step, isa::EpiloguePoint::per_k_step);
-  if (step.tile.k + 1 == kt_) {
-    spec_->step_count == 0
-        ? output_ready(step.tile, Cause::at(step.self, pe_.partition_.now(), Reason::operand))
-        : epilogue(step, isa::EpiloguePoint::per_output_tile);
-  }
+  const bool last = step.tile.k + 1 == kt_;
+  if (last && spec_->step_count > 0) epilogue(step, isa::EpiloguePoint::per_output_tile);
   idle_steps_.push_back(&step);
+  if (last && spec_->step_count == 0)
+    output_ready(step.tile, Cause::at(step.self, pe_.partition_.now(), Reason::operand));
   feed();
 }
 
@@ -316,11 +315,17 @@ void TileStream::epilogue_done(Epilogue& work) {
   r.amount = work.elements;
   work.fill_phases(r);
   pe_.writer_.write(work.self, work.cause, r);
-  if (work.last) output_ready(work.tile, Cause::at(work.self, pe_.partition_.now(), Reason::operand));
   idle_epilogues_.push_back(&work);
+  if (work.last) output_ready(work.tile, Cause::at(work.self, pe_.partition_.now(), Reason::operand));
 }
 
+/// An output that is a tile has been stored to the TCM: nothing is left to move.
 void TileStream::output_ready(const Tile& t, const Cause& because) {
+  if (!out_.in_memory) {
+    last_out_ = because.ref;
+    --outputs_left_;
+    return finish_if_done();
+  }
   Transfer& transfer = take_transfer();
   transfer.step = nullptr;
   transfer.direction = Direction::write;

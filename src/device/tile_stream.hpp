@@ -1,7 +1,8 @@
 // The scheduler's tile plan: streams a composite command.
 //
 // For C[M, N] = A[M, K] · B[K, N] with Mt × Nt output tiles of Kt steps each: per step DMA-in of the operands
-// that are references, fetch, GEMM; after the last step of an output tile its epilogue, store and DMA-out.
+// that are references, fetch, GEMM; after the last step of an output tile its epilogue, store and, unless the output
+// is a tile of the PE, DMA-out.
 // `pipeline_depth` tile buffers bound what is in flight: one is taken when a step's DMA-in starts and freed
 // when its fetch has ended.
 #pragma once

@@ -26,7 +26,8 @@ std::vector<std::uint64_t> places(const Program& program, const Command& c) {
 Math decode_math(const Program& program, const Command& c) {
   Math math{.op = c.op, .operands = {}, .result = operand(program, c.result), .axis = std::nullopt};
   for (const auto id : program.reads(c)) math.operands.push_back(operand(program, id));
-  if (info(c.op).kind == MathKind::reduction) math.axis = program.axis(c);
+  const auto kind = info(c.op).kind;
+  if (kind == MathKind::reduction || kind == MathKind::arrangement) math.axis = program.axis(c);
   return math;
 }
 

@@ -84,6 +84,14 @@ Bytes Program::distinct_bytes(ValueId id) const {
   return Bytes(elements * itemsize(v.dtype));
 }
 
+GemmSize Program::gemm_size(const Command& c) const {
+  const auto &a = shape(reads(c)[0]), &b = shape(reads(c)[1]), &out = shape(c.result);
+  const auto back = [](const Shape& s, int i) { return s[s.rank() - i]; };
+  std::int64_t batches = 1;
+  for (int i = 0; i < out.rank() - 2; ++i) batches *= out[i];
+  return {batches, back(a, 2), back(a, 1), back(b, 1)};
+}
+
 Strides Program::strides_or_row_major(std::uint32_t id, const Shape& shape) const {
   return id == kNone ? row_major(shape) : strides_[id];
 }

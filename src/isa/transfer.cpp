@@ -72,7 +72,7 @@ int accesses(const Program& program, const Command& c, std::array<Access, 3>& ou
       const auto& spec = program.composite(c);
       for (const auto id : {spec.a, spec.b})
         if (program.value(id).kind == ValueKind::reference) add(of_reference(program, id, false));
-      add(of_reference(program, spec.out, true));
+      if (program.value(spec.out).kind == ValueKind::reference) add(of_reference(program, spec.out, true));
       break;
     }
     case CommandKind::gemm:

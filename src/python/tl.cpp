@@ -240,7 +240,7 @@ bool is_call(const MathOpInfo& op) {
     case MathOp::cast:
     case MathOp::copy:
       return false;
-    default:
+    default:  // the kind says it
       return op.kind == MathKind::elementwise;
   }
 }
@@ -286,20 +286,31 @@ void bind_elementwise(Class& c) {
 }
 
 void bind_reductions(Class& c) {
-  using Reduce = tl::Tile (tl::Context::*)(const tl::Tile&, std::optional<int>, bool, tl::At);
+  using Reduce =
+      tl::Tile (tl::Context::*)(const tl::Tile&, std::optional<int>, bool, const tl::MathOptions&, tl::At);
   const auto define = [&](const char* name, Reduce reduce) {
     c.def(
         name,
-        [reduce](const PyTl& s, const PyTile& x, std::optional<int> axis, bool keep_dims) {
-          return made(s, (at_line(s).*reduce)(x.get(), axis, keep_dims, tl::At::current()));
+        [reduce](const PyTl& s, const PyTile& x, std::optional<int> axis, bool keep_dims,
+                 py::handle out_dtype) {
+          tl::MathOptions options;
+          if (!out_dtype.is_none()) options.out_dtype = dtype_of(out_dtype);
+          return made(s, (at_line(s).*reduce)(x.get(), axis, keep_dims, options, tl::At::current()));
         },
         py::arg("x"), py::arg("axis") = py::none(), py::arg("keep_dims") = false,
-        "Over one axis, or over all if none is given.");
+        py::arg("out_dtype") = py::none(),
+        "Over one axis, or over all if none is given; rounded once to out_dtype, if given.");
   };
   define("sum", &tl::Context::sum);
   define("max", &tl::Context::max);
   define("min", &tl::Context::min);
-  define("argmax", &tl::Context::argmax);
+  c.def(
+      "argmax",
+      [](const PyTl& s, const PyTile& x, std::optional<int> axis, bool keep_dims) {
+        return made(s, at_line(s).argmax(x.get(), axis, keep_dims));
+      },
+      py::arg("x"), py::arg("axis") = py::none(), py::arg("keep_dims") = false,
+      "The index of the first largest, over one axis or over all.");
   c.def(
       "softmax",
       [](const PyTl& s, const PyTile& x, int axis) { return made(s, at_line(s).softmax(x.get(), axis)); },

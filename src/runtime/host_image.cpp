@@ -15,6 +15,7 @@ void for_each_write(const isa::Program& program, const std::function<void(std::u
       isa::for_each_segment(program, c, [&](const isa::Segment& s) { fn(s.address, s.elements * item); });
     } else if (c.kind == CommandKind::composite) {
       const isa::ValueId out = program.composite(c).out;
+      if (program.value(out).kind != isa::ValueKind::reference) continue;
       const std::int64_t item = itemsize(program.value(out).dtype);
       isa::for_each_segment(program, out, [&](const isa::Segment& s) { fn(s.address, s.elements * item); });
     } else if (c.kind == CommandKind::ipcq_recv && program.has_destination(c)) {

@@ -142,6 +142,7 @@ tl::Environment Engine::environment(const LaunchSpec& spec, const std::vector<co
       .scratch = space_.pools().layout().tcm_scratch,
       .queues = std::vector<tl::Queue>(),
       .shards = {},
+      .tensors = {},
       .scalars = [this, pe](std::uint64_t at, DType dtype) { return read_scalar(pe, at, dtype); },
       .memory = [this, pe](std::uint64_t at, std::span<std::byte> out) { read_memory(pe, at, out); },
       .like = recorded_last_.get()};
@@ -149,7 +150,11 @@ tl::Environment Engine::environment(const LaunchSpec& spec, const std::vector<co
     for (const auto& end : spec.wiring->ends(pe))
       environment.queues->push_back(
           {end.direction, spec.wiring->rules().slot_size, spec.wiring->in_slot(), end.sends, end.receives});
-  for (const TensorState* tensor : tensors) add_shards(environment.shards, *tensor->storage(), pe);
+  for (const TensorState* tensor : tensors) {
+    const Storage& storage = *tensor->storage();
+    environment.tensors.emplace_back(storage.base.raw(), storage.dtype);
+    add_shards(environment.shards, storage, pe);
+  }
   return environment;
 }
 

@@ -82,6 +82,7 @@ Int integer(MathOp op, Int a, Int b, Int c) {
     case MathOp::max:
     case MathOp::min:
     case MathOp::argmax:
+    case MathOp::cat:
       break;
   }
   KB_ASSERT(false, "{} of integers is not evaluated while recording", to_string(op));
@@ -144,6 +145,7 @@ float real(MathOp op, float a, float b, float c) {
     case MathOp::max:
     case MathOp::min:
     case MathOp::argmax:
+    case MathOp::cat:
       break;
   }
   KB_ASSERT(false, "{} of floats is not evaluated while recording", to_string(op));
@@ -198,6 +200,7 @@ bool compare(MathOp op, double a, double b) {
     case MathOp::max:
     case MathOp::min:
     case MathOp::argmax:
+    case MathOp::cat:
       break;
   }
   KB_ASSERT(false, "{} is no comparison", to_string(op));
@@ -313,6 +316,7 @@ bool is_evaluated(MathOp op) {
     case MathOp::max:
     case MathOp::min:
     case MathOp::argmax:
+    case MathOp::cat:
       break;
   }
   return false;

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text.hpp"
 #include "tl/recorder.hpp"
 
@@ -60,16 +62,22 @@ std::vector<Shard> Context::shards(Ptr tensor, At at) const {
     if (s.tensor == tensor) found.push_back(s);
     known.push_back(fmt::format("{} at {:#x}", s.name.empty() ? "a tensor" : s.name, s.tensor.address()));
   }
-  if (found.empty())
+  const bool is_argument =
+      std::ranges::find(recorder_->environment().tensors, tensor) != recorder_->environment().tensors.end();
+  if (found.empty() && !is_argument)
     recorder_->fail(at,
                     {"shard", fmt::format("this PE holds no shard of a tensor at {:#x}", tensor.address()),
                      known.empty() ? "pass a tensor as kernel argument and give its pointer, unchanged"
-                                   : "it holds shards of: " + join(known)});
+                                   : "it holds shards of: " + kernbench::join(known)});
   return found;
 }
 
 const Shard& Context::shard(Ptr tensor, At at) const {
   const auto count = shards(tensor, at).size();
+  if (count == 0)
+    recorder_->fail(at,
+                    {"shard", fmt::format("this PE holds nothing of the tensor at {:#x}", tensor.address()),
+                     "use shards(), which may be empty, or launch on the PEs that hold it"});
   if (count > 1)
     recorder_->fail(
         at, {"shard", fmt::format("this PE holds {} tiles of the tensor at {:#x}", count, tensor.address()),

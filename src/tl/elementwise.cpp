@@ -1,6 +1,7 @@
 // Math commands: elementwise, creation and reductions.
 #include <fmt/format.h>
 
+#include <array>
 #include <vector>
 
 #include "tl/recorder.hpp"
@@ -53,16 +54,27 @@ std::uint32_t Recorder::common_shape(MathOp op, const Typed& typed, At at) {
   return common;
 }
 
-Tile Recorder::math(MathOp op, std::span<const Operand> operands, At at) {
+DType Recorder::out_dtype(MathOp op, DType natural, const MathOptions& options, At at) const {
+  if (!options.out_dtype) return natural;
+  if (!may_convert(op, natural, *options.out_dtype))
+    fail(at, {"dtype",
+              fmt::format("{} with the result {} to {}", to_string(op), to_string(natural),
+                          to_string(*options.out_dtype)),
+              "out_dtype is a float for floats, i8 … i32 for integers; comparisons, logic, indices and "
+              "copies have none: cast"});
+  return *options.out_dtype;
+}
+
+Tile Recorder::math(MathOp op, std::span<const Operand> operands, At at, const MathOptions& options) {
   const auto typed = resolve(op, operands, at);
-  const auto dtype = result_dtype(op, typed, at);
+  const auto dtype = out_dtype(op, result_dtype(op, typed, at), options, at);
   const auto result = new_tile(dtype, common_shape(op, typed, at), at);
   append({.kind = isa::CommandKind::math, .op = op, .result = result},
          std::span(typed.ids.data(), typed.count), at);
   return handle(result);
 }
 
-Tile Recorder::checked_math(MathOp op, std::span<const Operand> operands, At at) {
+Tile Recorder::checked_math(MathOp op, std::span<const Operand> operands, At at, const MathOptions& options) {
   const auto& that = info(op);
   if (that.kind != MathKind::elementwise || that.result == ResultRule::given)
     fail(at, {"dtype", fmt::format("{} is no elementwise operation on promoted operands", that.name),
@@ -70,10 +82,12 @@ Tile Recorder::checked_math(MathOp op, std::span<const Operand> operands, At at)
   if (operands.size() != static_cast<std::size_t>(that.operands))
     fail(at, {"dtype", fmt::format("{} with {} operands", that.name, operands.size()),
               fmt::format("it takes {}", that.operands)});
-  return math(op, operands, at);
+  return math(op, operands, at, options);
 }
 
-Tile Recorder::unary(MathOp op, const Tile& x, At at) { return math(op, {Operand(x, at)}, at); }
+Tile Recorder::unary(MathOp op, const Tile& x, At at, const MathOptions& options) {
+  return math(op, {Operand(x, at)}, at, options);
+}
 
 Tile Recorder::operation(MathOp op, std::initializer_list<Operand> operands) {
   Recorder* recorder = nullptr;
@@ -98,7 +112,8 @@ Tile Recorder::create(MathOp op, const Dims& shape, double first, DType dtype, A
   return handle(result);
 }
 
-Tile Recorder::reduce(MathOp op, const Tile& x, std::optional<int> axis, bool keep_dims, At at) {
+Tile Recorder::reduce(MathOp op, const Tile& x, std::optional<int> axis, bool keep_dims, At at,
+                      const MathOptions& options) {
   auto id = tile(x, to_string(op), at);
   const auto whole = shape(id);
   const auto text = [&] { return fmt::format("{} of {}", to_string(op), describe(id)); };
@@ -111,7 +126,8 @@ Tile Recorder::reduce(MathOp op, const Tile& x, std::optional<int> axis, bool ke
     fail(at, {"axis", fmt::format("{} over an empty axis", text()), "only a sum of nothing has a value"});
   const Shape rest = shape(id).without(over);
   const DType operand = value(id).dtype;
-  const auto dtype = placed(at, "dtype", text, [&] { return kernbench::result_dtype(op, {&operand, 1}); });
+  const auto natural = placed(at, "dtype", text, [&] { return kernbench::result_dtype(op, {&operand, 1}); });
+  const auto dtype = out_dtype(op, natural, options, at);
   const auto result = new_tile(dtype, builder_.shape({rest.begin(), rest.end()}), at);
   append({.kind = isa::CommandKind::math,
           .op = op,
@@ -122,6 +138,33 @@ Tile Recorder::reduce(MathOp op, const Tile& x, std::optional<int> axis, bool ke
   if (axis) return expand_dims(result, over);
   const std::vector<std::int64_t> ones(static_cast<std::size_t>(whole.rank()), 1);
   return reshape(result, builder_.shape(ones), at);
+}
+
+Tile Recorder::cat(std::span<const Tile> tiles, int axis, At at) {
+  constexpr std::size_t kMost = 255;
+  if (tiles.empty() || tiles.size() > kMost)
+    fail(at, {"shape", fmt::format("cat of {} tiles", tiles.size()), fmt::format("give 1 to {}", kMost)});
+  std::vector<isa::ValueId> ids;
+  for (const auto& t : tiles) ids.push_back(tile(t, "cat", at));
+  const auto text = [&] { return fmt::format("cat of {}", describe(ids)); };
+  const int along = placed(at, "axis", text, [&] { return shape(ids[0]).axis(axis); });
+  std::vector<std::int64_t> extents(shape(ids[0]).begin(), shape(ids[0]).end());
+  extents[static_cast<std::size_t>(along)] = 0;
+  for (const auto id : ids) {
+    if (value(id).dtype != value(ids[0]).dtype)
+      fail(at, {"dtype", text(), "it takes tiles of one dtype; cast first"});
+    if (shape(id).rank() != shape(ids[0]).rank() || shape(id).without(along) != shape(ids[0]).without(along))
+      fail(at, {"shape", text(), fmt::format("all extents but those of axis {} must be equal", along)});
+    extents[static_cast<std::size_t>(along)] += shape(id)[along];
+  }
+  const auto to = placed(at, "shape", text, [&] { return builder_.shape(extents); });
+  const auto result = new_tile(value(ids[0]).dtype, to, at);
+  append({.kind = isa::CommandKind::math,
+          .op = MathOp::cat,
+          .result = result,
+          .detail = static_cast<std::uint32_t>(along)},
+         ids, at);
+  return handle(result);
 }
 
 // ── operators ──
@@ -149,47 +192,82 @@ Tile& Tile::operator/=(const Operand& b) { return *this = Operand(*this, b.at())
 
 // ── functions ──
 
-Tile Context::math(MathOp op, std::span<const Operand> operands, At at) {
-  return recorder_->checked_math(op, operands, at);
+Tile Context::math(MathOp op, std::span<const Operand> operands, const MathOptions& options, At at) {
+  return recorder_->checked_math(op, operands, at, options);
 }
-Tile Context::floordiv(const Operand& a, const Operand& b, At at) {
-  return recorder_->math(MathOp::floordiv, {a, b}, at);
+Tile Context::add(const Operand& a, const Operand& b, const MathOptions& options, At at) {
+  return recorder_->math(MathOp::add, {a, b}, at, options);
 }
-Tile Context::where(const Tile& mask, const Operand& a, const Operand& b, At at) {
-  return recorder_->math(MathOp::where, {Operand(mask, at), a, b}, at);
+Tile Context::sub(const Operand& a, const Operand& b, const MathOptions& options, At at) {
+  return recorder_->math(MathOp::sub, {a, b}, at, options);
 }
-Tile Context::maximum(const Operand& a, const Operand& b, At at) {
-  return recorder_->math(MathOp::maximum, {a, b}, at);
+Tile Context::mul(const Operand& a, const Operand& b, const MathOptions& options, At at) {
+  return recorder_->math(MathOp::mul, {a, b}, at, options);
 }
-Tile Context::minimum(const Operand& a, const Operand& b, At at) {
-  return recorder_->math(MathOp::minimum, {a, b}, at);
+Tile Context::div(const Operand& a, const Operand& b, const MathOptions& options, At at) {
+  return recorder_->math(MathOp::div, {a, b}, at, options);
 }
-Tile Context::fma(const Operand& a, const Operand& b, const Operand& c, At at) {
-  return recorder_->math(MathOp::fma, {a, b, c}, at);
+Tile Context::floordiv(const Operand& a, const Operand& b, const MathOptions& options, At at) {
+  return recorder_->math(MathOp::floordiv, {a, b}, at, options);
 }
-Tile Context::clamp(const Operand& x, const Operand& least, const Operand& most, At at) {
-  return recorder_->math(MathOp::clamp, {x, least, most}, at);
+Tile Context::where(const Tile& mask, const Operand& a, const Operand& b, const MathOptions& options, At at) {
+  return recorder_->math(MathOp::where, {Operand(mask, at), a, b}, at, options);
 }
-Tile Context::exp(const Tile& x, At at) { return recorder_->unary(MathOp::exp, x, at); }
-Tile Context::exp2(const Tile& x, At at) { return recorder_->unary(MathOp::exp2, x, at); }
-Tile Context::log(const Tile& x, At at) { return recorder_->unary(MathOp::log, x, at); }
-Tile Context::sqrt(const Tile& x, At at) { return recorder_->unary(MathOp::sqrt, x, at); }
-Tile Context::rsqrt(const Tile& x, At at) { return recorder_->unary(MathOp::rsqrt, x, at); }
-Tile Context::abs(const Tile& x, At at) { return recorder_->unary(MathOp::abs, x, at); }
-Tile Context::sigmoid(const Tile& x, At at) { return recorder_->unary(MathOp::sigmoid, x, at); }
-Tile Context::tanh(const Tile& x, At at) { return recorder_->unary(MathOp::tanh, x, at); }
-Tile Context::erf(const Tile& x, At at) { return recorder_->unary(MathOp::erf, x, at); }
-Tile Context::sin(const Tile& x, At at) { return recorder_->unary(MathOp::sin, x, at); }
-Tile Context::cos(const Tile& x, At at) { return recorder_->unary(MathOp::cos, x, at); }
+Tile Context::maximum(const Operand& a, const Operand& b, const MathOptions& options, At at) {
+  return recorder_->math(MathOp::maximum, {a, b}, at, options);
+}
+Tile Context::minimum(const Operand& a, const Operand& b, const MathOptions& options, At at) {
+  return recorder_->math(MathOp::minimum, {a, b}, at, options);
+}
+Tile Context::fma(const Operand& a, const Operand& b, const Operand& c, const MathOptions& options, At at) {
+  return recorder_->math(MathOp::fma, {a, b, c}, at, options);
+}
+Tile Context::clamp(const Operand& x, const Operand& least, const Operand& most, const MathOptions& options,
+                    At at) {
+  return recorder_->math(MathOp::clamp, {x, least, most}, at, options);
+}
+Tile Context::exp(const Tile& x, const MathOptions& options, At at) {
+  return recorder_->unary(MathOp::exp, x, at, options);
+}
+Tile Context::exp2(const Tile& x, const MathOptions& options, At at) {
+  return recorder_->unary(MathOp::exp2, x, at, options);
+}
+Tile Context::log(const Tile& x, const MathOptions& options, At at) {
+  return recorder_->unary(MathOp::log, x, at, options);
+}
+Tile Context::sqrt(const Tile& x, const MathOptions& options, At at) {
+  return recorder_->unary(MathOp::sqrt, x, at, options);
+}
+Tile Context::rsqrt(const Tile& x, const MathOptions& options, At at) {
+  return recorder_->unary(MathOp::rsqrt, x, at, options);
+}
+Tile Context::abs(const Tile& x, const MathOptions& options, At at) {
+  return recorder_->unary(MathOp::abs, x, at, options);
+}
+Tile Context::sigmoid(const Tile& x, const MathOptions& options, At at) {
+  return recorder_->unary(MathOp::sigmoid, x, at, options);
+}
+Tile Context::tanh(const Tile& x, const MathOptions& options, At at) {
+  return recorder_->unary(MathOp::tanh, x, at, options);
+}
+Tile Context::erf(const Tile& x, const MathOptions& options, At at) {
+  return recorder_->unary(MathOp::erf, x, at, options);
+}
+Tile Context::sin(const Tile& x, const MathOptions& options, At at) {
+  return recorder_->unary(MathOp::sin, x, at, options);
+}
+Tile Context::cos(const Tile& x, const MathOptions& options, At at) {
+  return recorder_->unary(MathOp::cos, x, at, options);
+}
 
-Tile Context::sum(const Tile& x, std::optional<int> axis, bool keep_dims, At at) {
-  return recorder_->reduce(MathOp::sum, x, axis, keep_dims, at);
+Tile Context::sum(const Tile& x, std::optional<int> axis, bool keep_dims, const MathOptions& options, At at) {
+  return recorder_->reduce(MathOp::sum, x, axis, keep_dims, at, options);
 }
-Tile Context::max(const Tile& x, std::optional<int> axis, bool keep_dims, At at) {
-  return recorder_->reduce(MathOp::max, x, axis, keep_dims, at);
+Tile Context::max(const Tile& x, std::optional<int> axis, bool keep_dims, const MathOptions& options, At at) {
+  return recorder_->reduce(MathOp::max, x, axis, keep_dims, at, options);
 }
-Tile Context::min(const Tile& x, std::optional<int> axis, bool keep_dims, At at) {
-  return recorder_->reduce(MathOp::min, x, axis, keep_dims, at);
+Tile Context::min(const Tile& x, std::optional<int> axis, bool keep_dims, const MathOptions& options, At at) {
+  return recorder_->reduce(MathOp::min, x, axis, keep_dims, at, options);
 }
 Tile Context::argmax(const Tile& x, std::optional<int> axis, bool keep_dims, At at) {
   return recorder_->reduce(MathOp::argmax, x, axis, keep_dims, at);
@@ -200,10 +278,10 @@ Tile Context::softmax(const Tile& x, int axis, At at) {
   if (is_integer(recorder_->value(id).dtype))
     recorder_->fail(
         at, {"dtype", "softmax of " + recorder_->describe(id), "it takes floats; cast the tile first"});
-  const auto largest = max(x, axis, true, at);
+  const auto largest = max(x, axis, true, {}, at);
   const auto shifted = recorder_->math(MathOp::sub, {Operand(x, at), Operand(largest, at)}, at);
-  const auto raised = exp(shifted, at);
-  const auto total = sum(raised, axis, true, at);
+  const auto raised = exp(shifted, {}, at);
+  const auto total = sum(raised, axis, true, {}, at);
   return recorder_->math(MathOp::div, {Operand(raised, at), Operand(total, at)}, at);
 }
 
@@ -214,6 +292,15 @@ Tile Context::full(const Dims& shape, double number, DType dtype, At at) {
   return recorder_->create(MathOp::fill, shape, number, dtype, at);
 }
 Tile Context::copy(const Tile& x, At at) { return recorder_->unary(MathOp::copy, x, at); }
+
+Tile Context::cat(std::initializer_list<Tile> tiles, int axis, At at) {
+  return recorder_->cat({tiles.begin(), tiles.size()}, axis, at);
+}
+Tile Context::cat(std::span<const Tile> tiles, int axis, At at) { return recorder_->cat(tiles, axis, at); }
+Tile Context::join(const Tile& a, const Tile& b, At at) {
+  const std::array both{expand_dims(a, -1, at), expand_dims(b, -1, at)};
+  return recorder_->cat(both, -1, at);
+}
 
 Tile Context::arange(std::int64_t begin, std::int64_t end, At at) {
   if (end <= begin)

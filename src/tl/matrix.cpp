@@ -34,18 +34,38 @@ std::string epilogue_names() {
 
 struct Product {
   isa::ValueId a, b;
-  std::int64_t m, n;
+  Shape shape;  // of the result
   DType accumulator;
 };
 
-Product checked_product(Recorder& r, std::string_view op, isa::ValueId a, isa::ValueId b, At at) {
+Shape leading(const Shape& shape) {
+  std::vector<std::int64_t> extents(shape.begin(), shape.end());
+  extents.resize(extents.size() - 2);
+  return Shape(extents);
+}
+
+/// Batches broadcast, then M and N.
+Shape product_shape(Recorder& r, std::string_view text, const Shape& left, const Shape& right, At at) {
+  const auto batches = r.placed(
+      at, "shape", [&] { return std::string(text); },
+      [&] { return broadcast(leading(left), leading(right)); });
+  std::vector<std::int64_t> extents(batches.begin(), batches.end());
+  extents.push_back(left[left.rank() - 2]);
+  extents.push_back(right[right.rank() - 1]);
+  return Shape(extents);
+}
+
+Product checked_product(Recorder& r, std::string_view op, isa::ValueId a, isa::ValueId b, bool batches,
+                        At at) {
   const auto text = [&] { return fmt::format("{} of {} and {}", op, r.describe(a), r.describe(b)); };
-  const auto &left = r.shape(a), &right = r.shape(b);
-  if (left.rank() != 2 || right.rank() != 2 || left[1] != right[0])
-    r.fail(at, {"shape", text(), "it takes [M, K] and [K, N]"});
+  const Shape left = r.shape(a), right = r.shape(b);
+  const bool ranks = batches ? left.rank() >= 2 && right.rank() >= 2 : left.rank() == 2 && right.rank() == 2;
+  if (!ranks || left[left.rank() - 1] != right[right.rank() - 2])
+    r.fail(at,
+           {"shape", text(), batches ? "it takes […, M, K] and […, K, N]" : "it takes [M, K] and [K, N]"});
   const auto accumulator = accumulated(r.value(a).dtype, r.value(b).dtype);
   if (!accumulator) r.fail(at, {"dtype", text(), "it takes two floats or two i8"});
-  return {a, b, left[0], right[1], *accumulator};
+  return {a, b, product_shape(r, text(), left, right, at), *accumulator};
 }
 
 void check_out_dtype(Recorder& r, const Product& p, DType out, std::string_view op, At at) {
@@ -57,10 +77,9 @@ void check_out_dtype(Recorder& r, const Product& p, DType out, std::string_view 
 
 void check_acc(Recorder& r, const Product& p, isa::ValueId acc, DType out, At at) {
   const auto dtype = r.value(acc).dtype;
-  const auto& shape = r.shape(acc);
-  if (shape.rank() != 2 || shape[0] != p.m || shape[1] != p.n)
+  if (!broadcasts_to(r.shape(acc), p.shape))
     r.fail(at, {"shape", fmt::format("dot with acc {}", r.describe(acc)),
-                fmt::format("the product is {}", to_string(Shape{p.m, p.n}))});
+                fmt::format("it must broadcast to the product, {}", to_string(p.shape))});
   if (dtype != out && dtype != p.accumulator)
     r.fail(at, {"dtype", fmt::format("dot to {} with acc {}", to_string(out), r.describe(acc)),
                 fmt::format("acc is {} or the result's dtype", to_string(p.accumulator))});
@@ -91,10 +110,49 @@ isa::EpilogueStep checked_step(Recorder& r, const Product& p, const EpilogueOp& 
   if (operand.kind() != Operand::Kind::tile)
     return {found->op, step.point, r.scalar(operand.number(), p.accumulator, "epilogue", at)};
   const auto id = r.tile(operand.tile(), "epilogue", at);
-  if (!broadcasts_to(r.shape(id), Shape{p.m, p.n}))
+  if (!broadcasts_to(r.shape(id), p.shape))
     r.fail(at, {"shape", fmt::format("epilogue {} with {}", step.op, r.describe(id)),
-                fmt::format("it must broadcast to {}", to_string(Shape{p.m, p.n}))});
+                fmt::format("it must broadcast to {}", to_string(p.shape))});
   return {found->op, step.point, id};
+}
+
+isa::ValueId new_product(Recorder& r, const Product& p, DType out, At at) {
+  return r.new_tile(out, r.builder().shape({p.shape.begin(), p.shape.end()}), at);
+}
+
+struct Steps {
+  std::vector<isa::EpilogueStep> list;
+  std::vector<isa::ValueId> reads;
+};
+
+Steps checked_steps(Recorder& r, const Product& p, const CompositeOptions& options, At at) {
+  Steps steps{.list = {}, .reads = {p.a, p.b}};
+  for (const auto& step : options.epilogue) {
+    steps.list.push_back(checked_step(r, p, step, at));
+    if (steps.list.back().operand != isa::kNone) steps.reads.push_back(steps.list.back().operand);
+  }
+  return steps;
+}
+
+Product checked_composite(Recorder& r, std::string_view op, const Tile& a, const Tile& b, At at) {
+  if (op != "gemm")
+    r.fail(at, {"composite", fmt::format("unknown composite operation {}", quote(op)), "known: gemm"});
+  const auto left = r.tile_or_reference(a, "composite", at), right = r.tile_or_reference(b, "composite", at);
+  return checked_product(r, "composite gemm", left, right, false, at);
+}
+
+void check_out(Recorder& r, const Product& p, isa::ValueId to, const CompositeOptions& options, At at) {
+  const auto fail = [&](const char* id, std::string hint) {
+    r.fail(at, {id, fmt::format("composite gemm into {}", r.describe(to)), std::move(hint)});
+  };
+  if (r.value(to).kind != isa::ValueKind::reference)
+    fail("composite", "give a tl.ref, or no output at all: then the result is a new tile");
+  if (r.shape(to) != p.shape) fail("shape", fmt::format("the product is {}", to_string(p.shape)));
+  if (options.out_dtype && *options.out_dtype != r.value(to).dtype)
+    fail("dtype", fmt::format("out_dtype is {}; leave it out, a reference has its own",
+                              to_string(*options.out_dtype)));
+  check_out_dtype(r, p, r.value(to).dtype, "composite gemm", at);
+  check_out_strides(r, to, at);
 }
 
 }  // namespace
@@ -102,7 +160,7 @@ isa::EpilogueStep checked_step(Recorder& r, const Product& p, const EpilogueOp& 
 Tile Context::dot(const Tile& a, const Tile& b, const DotOptions& options, At at) {
   auto& r = *recorder_;
   const auto left = r.tile(a, "dot", at), right = r.tile(b, "dot", at);
-  const auto product = checked_product(r, "dot", left, right, at);
+  const auto product = checked_product(r, "dot", left, right, true, at);
   const auto out = options.out_dtype.value_or(product.accumulator);
   check_out_dtype(r, product, out, "dot", at);
   std::array<isa::ValueId, 3> reads{left, right, isa::kNone};
@@ -110,8 +168,7 @@ Tile Context::dot(const Tile& a, const Tile& b, const DotOptions& options, At at
     reads[2] = r.tile(options.acc, "dot", at);
     check_acc(r, product, reads[2], out, at);
   }
-  const std::array extents{product.m, product.n};
-  const auto result = r.new_tile(out, r.builder().shape(extents), at);
+  const auto result = new_product(r, product, out, at);
   r.append({.kind = isa::CommandKind::gemm, .result = result}, std::span(reads).first(options.acc ? 3 : 2),
            at);
   return r.handle(result);
@@ -120,28 +177,27 @@ Tile Context::dot(const Tile& a, const Tile& b, const DotOptions& options, At at
 Op Context::composite(std::string_view op, const Tile& a, const Tile& b, const Tile& out,
                       const CompositeOptions& options, At at) {
   auto& r = *recorder_;
-  if (op != "gemm")
-    r.fail(at, {"composite", fmt::format("unknown composite operation {}", quote(op)), "known: gemm"});
-  const auto left = r.tile_or_reference(a, "composite", at), right = r.tile_or_reference(b, "composite", at);
-  const auto product = checked_product(r, "composite gemm", left, right, at);
+  const auto product = checked_composite(r, op, a, b, at);
   const auto to = r.tile_or_reference(out, "composite", at);
-  if (r.value(to).kind != isa::ValueKind::reference)
-    r.fail(at, {"composite", fmt::format("composite gemm into {}", r.describe(to)),
-                "its result goes to memory: give it a tl.ref"});
-  if (r.shape(to) != Shape{product.m, product.n})
-    r.fail(at, {"shape", fmt::format("composite gemm into {}", r.describe(to)),
-                fmt::format("the product is {}", to_string(Shape{product.m, product.n}))});
-  check_out_dtype(r, product, r.value(to).dtype, "composite gemm", at);
-  check_out_strides(r, to, at);
+  check_out(r, product, to, options, at);
+  const auto steps = checked_steps(r, product, options, at);
+  const auto spec =
+      r.builder().composite({isa::CompositeOp::gemm, product.a, product.b, to, 0, 0}, steps.list);
+  return r.op(r.append({.kind = isa::CommandKind::composite, .detail = spec}, steps.reads, at));
+}
 
-  std::vector<isa::ValueId> reads{left, right};
-  std::vector<isa::EpilogueStep> steps;
-  for (const auto& step : options.epilogue) {
-    steps.push_back(checked_step(r, product, step, at));
-    if (steps.back().operand != isa::kNone) reads.push_back(steps.back().operand);
-  }
-  const auto spec = r.builder().composite({isa::CompositeOp::gemm, left, right, to, 0, 0}, steps);
-  return r.op(r.append({.kind = isa::CommandKind::composite, .detail = spec}, reads, at));
+Tile Context::composite(std::string_view op, const Tile& a, const Tile& b, const CompositeOptions& options,
+                        At at) {
+  auto& r = *recorder_;
+  const auto product = checked_composite(r, op, a, b, at);
+  const auto dtype = options.out_dtype.value_or(product.accumulator);
+  check_out_dtype(r, product, dtype, "composite gemm", at);
+  const auto steps = checked_steps(r, product, options, at);
+  const auto to = new_product(r, product, dtype, at);
+  const auto spec =
+      r.builder().composite({isa::CompositeOp::gemm, product.a, product.b, to, 0, 0}, steps.list);
+  r.append({.kind = isa::CommandKind::composite, .result = to, .detail = spec}, steps.reads, at);
+  return r.handle(to);
 }
 
 }  // namespace kernbench::tl

@@ -111,15 +111,17 @@ class Recorder {
   isa::CommandIndex append(isa::Command c, std::initializer_list<isa::ValueId> reads, At at) {
     return append(c, std::span(reads.begin(), reads.size()), at);
   }
-  Tile math(MathOp op, std::span<const Operand> operands, At at);
-  Tile math(MathOp op, std::initializer_list<Operand> operands, At at) {
-    return math(op, std::span(operands.begin(), operands.size()), at);
+  Tile math(MathOp op, std::span<const Operand> operands, At at, const MathOptions& options = {});
+  Tile math(MathOp op, std::initializer_list<Operand> operands, At at, const MathOptions& options = {}) {
+    return math(op, std::span(operands.begin(), operands.size()), at, options);
   }
   /// The same for callers that may name any operation.
-  Tile checked_math(MathOp op, std::span<const Operand> operands, At at);
-  Tile unary(MathOp op, const Tile& x, At at);
+  Tile checked_math(MathOp op, std::span<const Operand> operands, At at, const MathOptions& options);
+  Tile unary(MathOp op, const Tile& x, At at, const MathOptions& options = {});
   Tile create(MathOp op, const Dims& shape, double first, DType dtype, At at);
-  Tile reduce(MathOp op, const Tile& x, std::optional<int> axis, bool keep_dims, At at);
+  Tile reduce(MathOp op, const Tile& x, std::optional<int> axis, bool keep_dims, At at,
+              const MathOptions& options = {});
+  Tile cat(std::span<const Tile> tiles, int axis, At at);
   /// Another look at the same elements; of a reference another reference.
   Tile view(isa::ValueId of, std::uint32_t shape, const isa::Strides& strides, std::int64_t offset);
   Tile reshape(isa::ValueId id, std::uint32_t shape, At at);
@@ -142,6 +144,8 @@ class Recorder {
   Typed resolve(MathOp op, std::span<const Operand> operands, At at);
   DType scalar_dtype(MathOp op, std::span<const Operand> operands) const;
   DType result_dtype(MathOp op, const Typed& typed, At at) const;
+  /// The dtype asked for, if any; an error if the operation does not round to it.
+  DType out_dtype(MathOp op, DType natural, const MathOptions& options, At at) const;
   std::uint32_t common_shape(MathOp op, const Typed& typed, At at);
   isa::SourceLine source_line(At at) const;
   [[noreturn]] void fail_scratch(isa::CommandIndex command) const;

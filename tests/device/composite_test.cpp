@@ -262,5 +262,34 @@ TEST(Composite, WithOneOperandResidentItNearlyKeepsUp) {
   EXPECT_LE(utilisation(Staging::load_ref), limit);
 }
 
+// Both operands and the result in the TCM: as with a result in memory, but nothing goes out, so that no fetch lets a
+// packet pass. Loads end at 139.005, the scheduler takes 1 ns, then a fetch of 16 ns a step; the last step begins at
+// 140.005 + 7 · 16 and takes 16 fetch, 16 GEMM, 8 store (4096 B of f32). The sum of the result begins as it ends.
+TEST(Composite, WithATileAsItsResultWritesNothing) {
+  Kernels k;
+  k.run({0, 0, 0}, [](tl::Context& tl) {
+    const auto a = tl.load(tl::Ptr(kBase), {64, 128}, f16),
+               b = tl.load(tl::Ptr(kBase + (16 << 20)), {128, 64}, f16);
+    tl.sum(tl.composite("gemm", a, b), 0);
+  });
+  EXPECT_TRUE(k.spans(OpKind::tile_dma_out).empty());
+  EXPECT_EQ(k.spans(OpKind::tile_gemm).size(), 8u);
+  EXPECT_EQ(k.spans(OpKind::tile_gemm).back(), at(140.005 + 7 * 16, 140.005 + 7 * 16 + 16 + 16 + 8));
+  EXPECT_EQ(k.spans(OpKind::math).front().start, k.spans(OpKind::tile_gemm).back().end);
+}
+
+// Four products of one tile each: fetch (4 · 4096 + 4096) B at 512 GB/s 40 ns, 4 · 16 ns of GEMM, store 4 · 4096 B 32 ns.
+TEST(Dot, OfBatchesTakesThemOneAfterTheOther) {
+  Kernels k;
+  k.run({0, 0, 0}, [](tl::Context& tl) {
+    const auto a = tl.load(tl::Ptr(kBase), {4, 32, 64}, f16),
+               b = tl.load(tl::Ptr(kBase + (16 << 20)), {64, 32}, f16);
+    tl.dot(a, b);
+  });
+  const auto spans = k.spans(OpKind::gemm);
+  ASSERT_EQ(spans.size(), 1u);
+  EXPECT_EQ(spans[0].end - spans[0].start, Time::from_ns(40 + 64 + 32));
+}
+
 }  // namespace
 }  // namespace kernbench::device

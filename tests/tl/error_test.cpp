@@ -86,16 +86,16 @@ TEST(Errors, OfShapes) {
                    const auto a = tl.load(kA, {4, 8}, f16), b = tl.load(kA, {4, 8}, f16);
                    tl.dot(a, b);
                  }),
-                 "tl.shape", "dot of %0:f16[4, 8] and %1:f16[4, 8]", "[M, K] and [K, N]");
+                 "tl.shape", "dot of %0:f16[4, 8] and %1:f16[4, 8]", "[…, M, K] and […, K, N]");
   EXPECT_REFUSED(error_of([](Context& tl) {
                    tl.dot(tl.load(kA, {8}, f16), tl.load(kA, {8, 8}, f16));
                  }),
-                 "tl.shape", "dot", "[M, K]");
+                 "tl.shape", "dot", "[…, M, K]");
   EXPECT_REFUSED(error_of([](Context& tl) {
                    const auto x = tl.load(kA, {8, 8}, f16);
-                   tl.dot(x, x, {.acc = tl.zeros({8}, f32)});
+                   tl.dot(x, x, {.acc = tl.zeros({7}, f32)});
                  }),
-                 "tl.shape", "acc %2:f32[8]", "[8, 8]");
+                 "tl.shape", "acc %2:f32[7]", "[8, 8]");
 }
 
 TEST(Errors, OfSlices) {

@@ -77,5 +77,71 @@ TEST(Composite, CanBeWaitedFor) {
             "wait #0");
 }
 
+TEST(Dot, TakesLeadingAxesAsBatchesThatBroadcast) {
+  const auto product = [](Dims a, Dims b, Dims acc) {
+    return recorded([&](Context& tl) {
+             const auto x = tl.load(kA, a, f16), y = tl.load(kB, b, f16), z = tl.load(kC, acc, f32);
+             tl.dot(x, y, {.acc = z});
+           })
+        .at(3);
+  };
+  EXPECT_EQ(product({3, 4, 8}, {3, 8, 6}, {4, 6}),
+            "%3:f32[3, 4, 6] = gemm %0:f16[3, 4, 8], %1:f16[3, 8, 6] acc %2:f32[4, 6]");
+  EXPECT_EQ(product({4, 8}, {2, 1, 8, 6}, {6}),
+            "%3:f32[2, 1, 4, 6] = gemm %0:f16[4, 8], %1:f16[2, 1, 8, 6] acc %2:f32[6]");
+  EXPECT_EQ(product({4, 8}, {8, 6}, {4, 1}),
+            "%3:f32[4, 6] = gemm %0:f16[4, 8], %1:f16[8, 6] acc %2:f32[4, 1]");
+}
+
+TEST(Dot, RefusesBatchesAndAccumulatorsThatDoNotBroadcast) {
+  const auto error = [](Dims a, Dims b, Dims acc) {
+    return error_of([&](Context& tl) {
+             const auto x = tl.zeros(a, f16), y = tl.zeros(b, f16), z = tl.zeros(acc, f32);
+             tl.dot(x, y, {.acc = z});
+           })
+        .id();
+  };
+  EXPECT_EQ(error({3, 4, 8}, {2, 8, 6}, {4, 6}), "tl.shape");
+  EXPECT_EQ(error({4, 8}, {8, 6}, {3, 6}), "tl.shape");
+  EXPECT_EQ(error({4, 8}, {8, 6}, {2, 4, 6}), "tl.shape");
+  EXPECT_EQ(error({8}, {8, 6}, {6}), "tl.shape");
+}
+
+TEST(Composite, WithoutAnOutputMakesATile) {
+  EXPECT_THAT(recorded([](Context& tl) {
+                const auto y = tl.composite("gemm", tl.ref(kA, {64, 128}, f16), tl.ref(kB, {128, 32}, f16),
+                                            {.epilogue = {{"relu"}}, .out_dtype = f16});
+                tl.store(kC, y);
+              }),
+              ElementsAre("composite gemm @0x1000:f16[64, 128], @0x20000:f16[128, 32] -> %3:f16[64, 32]"
+                          " then maximum 0:f32",
+                          "dma_write 0x40000 %3:f16[64, 32]"));
+  EXPECT_EQ(error_of([](Context& tl) {
+              const auto r = tl.ref(kA, {64, 64}, f16);
+              tl.composite("gemm", r, r, tl.ref(kB, {64, 64}, f16), {.out_dtype = f32});
+            }).id(),
+            "tl.dtype");
+  EXPECT_EQ(error_of([](Context& tl) {
+              const auto r = tl.ref(kA, {64, 64}, f16);
+              tl.composite("gemm", r, r, {.out_dtype = i32});
+            }).id(),
+            "tl.dtype");
+}
+
+TEST(Composite, OfATileTakesItsScratch) {
+  Context tl({.scratch = Bytes(64 * 64 * 4)});
+  const auto r = tl.ref(kA, {64, 64}, f16);
+  tl.composite("gemm", r, r);
+  EXPECT_EQ(tl.finish().peak_scratch(), Bytes(64 * 64 * 4));
+  EXPECT_EQ(error_of(
+                [](Context& c) {
+                  const auto x = c.ref(kA, {64, 64}, f16);
+                  c.composite("gemm", x, x);
+                },
+                {.scratch = Bytes(64 * 64 * 4 - 64)})
+                .id(),
+            "tl.scratch");
+}
+
 }  // namespace
 }  // namespace kernbench::tl

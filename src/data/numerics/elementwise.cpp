@@ -111,9 +111,9 @@ void check(MathOp op, std::span<const ConstArray> operands, const Array& out) {
   KB_ASSERT(info(op).kind == MathKind::elementwise, "{} is not elementwise", to_string(op));
   const auto dtype = op == MathOp::cast ? out.dtype : result_dtype_of(op, operands);
   const bool alike = std::ranges::all_of(operands, [&](const ConstArray& a) { return a.shape == out.shape; });
-  KB_ASSERT(out.dtype == dtype && (alike || out.shape == broadcast_of(operands)), "{} gives {} {}, not {} {}",
-            to_string(op), to_string(dtype), to_string(broadcast_of(operands)), to_string(out.dtype),
-            to_string(out.shape));
+  KB_ASSERT(may_convert(op, dtype, out.dtype) && (alike || out.shape == broadcast_of(operands)),
+            "{} gives {} {}, not {} {}", to_string(op), to_string(dtype), to_string(broadcast_of(operands)),
+            to_string(out.dtype), to_string(out.shape));
 }
 
 }  // namespace

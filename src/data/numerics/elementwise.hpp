@@ -23,8 +23,8 @@
 
 namespace kernbench::data {
 
-/// `out` has the broadcast shape and, but for cast, the result dtype of the operation (InternalError
-/// otherwise), and overlaps no operand. Operands the operation does not take, or shapes that do not
+/// `out` has the broadcast shape and, but for cast, the result dtype of the operation or one it may convert to
+/// (InternalError otherwise), and overlaps no operand. The result is rounded once, to the dtype of `out`. Operands the operation does not take, or shapes that do not
 /// broadcast, are an InputError.
 void elementwise(MathOp op, std::span<const ConstArray> operands, const Array& out);
 

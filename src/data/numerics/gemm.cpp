@@ -212,4 +212,39 @@ void gemm(const ConstArray& a, const ConstArray& b, const std::optional<ConstArr
   if (!parts.empty()) gemm_part(a, b, acc, c, parts[0]);
 }
 
+namespace {
+
+Shape last_two(const Shape& shape) { return {shape[shape.rank() - 2], shape[shape.rank() - 1]}; }
+
+/// The matrix of `array` that belongs to matrix `batch` of `c`.
+ConstArray matrix_of(const ConstArray& array, const Shape& c, std::int64_t batch) {
+  const auto matrix = last_two(array.shape);
+  std::int64_t index = 0, stride = 1;
+  for (int back = 3; back <= c.rank(); ++back) {
+    const auto at = batch % c[c.rank() - back];
+    batch /= c[c.rank() - back];
+    if (back > array.shape.rank()) continue;
+    const auto extent = array.shape[array.shape.rank() - back];
+    if (extent != 1) index += at * stride;
+    stride *= extent;
+  }
+  return {array.dtype, matrix, array.data + index * matrix.elements() * itemsize(array.dtype)};
+}
+
+}  // namespace
+
+void batched_gemm(const ConstArray& a, const ConstArray& b, const std::optional<ConstArray>& acc,
+                  const Array& c, int threads) {
+  if (c.shape.rank() == 2 && a.shape.rank() == 2 && b.shape.rank() == 2) return gemm(a, b, acc, c, threads);
+  const auto matrix = last_two(c.shape);
+  const auto bytes = matrix.elements() * itemsize(c.dtype);
+  if (c.shape.elements() == 0) return;
+  for (std::int64_t i = 0; i < c.shape.elements() / matrix.elements(); ++i) {
+    std::optional<ConstArray> addend;
+    if (acc) addend.emplace(acc->dtype, matrix, acc->data + i * bytes);
+    gemm(matrix_of(a, c.shape, i), matrix_of(b, c.shape, i), addend,
+         Array(c.dtype, matrix, c.data + i * bytes), threads);
+  }
+}
+
 }  // namespace kernbench::data

@@ -26,6 +26,10 @@ struct GemmPart {
 void gemm(const ConstArray& a, const ConstArray& b, const std::optional<ConstArray>& acc, const Array& c,
           int threads = 1);
 
+/// The same for arrays with leading axes, which broadcast: c[…, M, N] = a[…, M, K] · b[…, K, N] (+ acc of c's shape).
+void batched_gemm(const ConstArray& a, const ConstArray& b, const std::optional<ConstArray>& acc,
+                  const Array& c, int threads = 1);
+
 /// The same for a part of `c` only; parts that do not overlap may be computed at once.
 void gemm_part(const ConstArray& a, const ConstArray& b, const std::optional<ConstArray>& acc, const Array& c,
                const GemmPart& part);

@@ -167,8 +167,8 @@ void reduce_all(const ConstArray& in, const Extents& e, const Array& out) {
 void check(MathOp op, const ConstArray& in, const Extents& e, const Shape& shape, const Array& out) {
   KB_ASSERT(info(op).kind == MathKind::reduction, "{} is not a reduction", to_string(op));
   const auto dtype = result_dtype(op, {&in.dtype, 1});
-  KB_ASSERT(out.dtype == dtype && out.shape == shape, "{} gives {} {}, not {} {}", to_string(op),
-            to_string(dtype), to_string(shape), to_string(out.dtype), to_string(out.shape));
+  KB_ASSERT(may_convert(op, dtype, out.dtype) && out.shape == shape, "{} gives {} {}, not {} {}",
+            to_string(op), to_string(dtype), to_string(shape), to_string(out.dtype), to_string(out.shape));
   if (e.length == 0 && op != MathOp::sum)
     throw InputError({.id = "reduce.empty",
                       .where = "",

@@ -14,7 +14,7 @@
 namespace kernbench::data {
 
 /// `out` has the shape of `in` without that axis (counted from the front, or from the back if negative) and
-/// the result dtype of the operation. InputError on a bad axis, or on max, min and argmax of no elements.
+/// the result dtype of the operation, or one it may convert to. InputError on a bad axis, or on max, min and argmax of no elements.
 void reduce(MathOp op, const ConstArray& in, int axis, const Array& out);
 NdArray reduce(MathOp op, const ConstArray& in, int axis);
 
