@@ -8,7 +8,8 @@
 //
 // The kernel is recorded for every rank and the programs are executed in program order, with queues that hold
 // as much as is sent (or `slots` messages) and the numerics of replay, so the bits are those of a simulation.
-// A rank touches its own tensors only. Whatever order the ranks are taken in, the result is the same; so
+// The ranks' tensors lie end to end in one address space: rank r's is at that of rank 0 plus r times its bytes, if they
+// are alike. A rank touches its own tensors only. Whatever order the ranks are taken in, the result is the same; so
 // `recv_any`, which would depend on it, is refused unless its order is given.
 //
 // Errors: what cannot be recorded is a `tl::KernelError`; a deadlock is a SimulationError
@@ -37,6 +38,9 @@ struct FunctionalWorld {
   std::vector<PeCoord> ranks;                 // rank r runs on this PE
   Links links;                                // between them
   std::vector<std::vector<NdArray>> tensors;  // of each rank; its kernel gets a pointer to each
+  /// Every kernel gets the pointers of rank 0's tensors: a rank's own is there plus rank times its bytes, as in a
+  /// program that passes one pointer to all. `tl.shard` finds it too.
+  bool common_pointers = false;
 };
 
 struct FunctionalOptions {

@@ -13,8 +13,9 @@
 namespace kernbench::ccl {
 namespace {
 
-constexpr Bytes kSlice = 8_GiB;        // of each PE; 16 of them fill the window of a cube
-constexpr std::int64_t kAlign = 4096;  // tensors begin on pages, with a page nobody owns between them
+constexpr Bytes kSlice = 8_GiB;  // of a PE
+constexpr std::int64_t kAlign =
+    4096;  // the first of a row begins on a page, with a page nobody owns before it
 
 Bytes next_place(Bytes end) { return Bytes((end.count() / kAlign + 2) * kAlign); }
 
@@ -22,18 +23,21 @@ std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 }  // namespace
 
-FunctionalMemory::FunctionalMemory(const FunctionalWorld& world) {
-  for (std::size_t r = 0; r < world.ranks.size(); ++r) {
-    auto& tensors = tensors_.emplace_back();
-    Bytes offset(kAlign);
-    for (const auto& content : world.tensors[r]) {
+FunctionalMemory::FunctionalMemory(const FunctionalWorld& world)
+    : common_pointers_(world.common_pointers), tensors_(world.ranks.size()) {
+  std::size_t most = 0;
+  for (const auto& tensors : world.tensors) most = std::max(most, tensors.size());
+  const auto base = address::pe_hbm_addr({0, 0, 0}, kSlice, Bytes(0));
+  Bytes offset(kAlign);
+  for (std::size_t t = 0; t < most; ++t, offset = next_place(offset))
+    for (std::size_t r = 0; r < world.ranks.size(); ++r) {
+      if (t >= world.tensors[r].size()) continue;
+      const auto& content = world.tensors[r][t];
       const Bytes size(static_cast<std::int64_t>(content.bytes().size()));
-      const auto at = address::pe_hbm_addr(world.ranks[r], kSlice, offset);
-      tensors.push_back({at, content.dtype(), content.shape(), size});
-      store_.write(at, content.bytes());
-      offset = next_place(offset + size);
+      tensors_[r].push_back({base + offset, content.dtype(), content.shape(), size});
+      store_.write(base + offset, content.bytes());
+      offset += size;
     }
-  }
 }
 
 bool FunctionalMemory::Tensor::holds(std::uint64_t address, std::int64_t bytes) const {
@@ -42,15 +46,16 @@ bool FunctionalMemory::Tensor::holds(std::uint64_t address, std::int64_t bytes) 
 
 std::vector<tl::Ptr> FunctionalMemory::pointers(int rank) const {
   std::vector<tl::Ptr> out;
-  for (const auto& t : tensors_[index(rank)]) out.emplace_back(t.at.raw(), t.dtype);
+  for (const auto& t : tensors_[index(common_pointers_ ? 0 : rank)]) out.emplace_back(t.at.raw(), t.dtype);
   return out;
 }
 
 std::vector<tl::Shard> FunctionalMemory::shards(int rank) const {
   std::vector<tl::Shard> out;
+  const auto given = pointers(rank);
   for (const auto& t : tensors_[index(rank)]) {
     const std::vector<std::int64_t> origin(index(t.shape.rank()));
-    out.push_back({.tensor = tl::Ptr(t.at.raw(), t.dtype),
+    out.push_back({.tensor = out.size() < given.size() ? given[out.size()] : tl::Ptr(t.at.raw(), t.dtype),
                    .ptr = tl::Ptr(t.at.raw(), t.dtype),
                    .shape = t.shape,
                    .origin = Shape(origin),

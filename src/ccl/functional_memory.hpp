@@ -1,4 +1,5 @@
-// The tensors of the functional runner: each rank's own, at addresses in its PE's HBM.
+// The tensors of the functional runner. The ranks' first tensors lie end to end, then their second ones, and so on: if
+// they are alike, rank r's is rank 0's plus r times its bytes.
 #pragma once
 
 #include <functional>
@@ -15,6 +16,7 @@ class FunctionalMemory {
  public:
   explicit FunctionalMemory(const FunctionalWorld& world);
 
+  /// What a rank's kernel gets: its own, or rank 0's if the world says so.
   std::vector<tl::Ptr> pointers(int rank) const;
   std::vector<tl::Shard> shards(int rank) const;
   /// Of the rank, as they are now.
@@ -43,6 +45,7 @@ class FunctionalMemory {
   };
   data::Piece piece(std::uint64_t address, std::int64_t bytes, std::int64_t offset, const Access& access);
 
+  bool common_pointers_;
   std::vector<std::vector<Tensor>> tensors_;  // of each rank
   data::MemoryStore store_;
 };

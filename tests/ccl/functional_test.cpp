@@ -275,6 +275,30 @@ TEST(FunctionalRunner, ListsMessagesNobodyReceived) {
                                       HasSubstr(fmt::format("functional_test.cpp:{}", line))));
 }
 
+// As a program finds them that passes one pointer to all ranks.
+TEST(FunctionalRunner, HasTheTensorsOfTheRanksEndToEnd) {
+  const auto kernel = [](tl::Context& tl, const FunctionalRank& me) {
+    const auto mine = me.tensors[0] + me.rank * 16;
+    EXPECT_EQ(tl.shard(me.tensors[0]).ptr, mine);
+    tl.store(mine, tl.load(mine, {4}, f32) * 10);
+    tl.store(me.tensors[1] + me.rank * 3, tl.full({3}, me.rank, i8));
+  };
+  FunctionalWorld world{.ranks = first_pes(3), .links = {}, .tensors = {}, .common_pointers = true};
+  for (auto& input : ranks_plus_one(3)) world.tensors.push_back({input, NdArray(i8, {3})});
+  const auto result = run_functional(kernel, world);
+  for (std::size_t r = 0; r < 3; ++r) {
+    const auto number = static_cast<float>(10 * (r + 1));
+    EXPECT_THAT(result.tensors[r][0].view<float>(), ElementsAre(number, number, number, number));
+    EXPECT_EQ(result.tensors[r][1].view<std::int8_t>()[2], static_cast<std::int8_t>(r));
+  }
+  world.common_pointers = false;  // each its own
+  const auto own = [](tl::Context& tl, const FunctionalRank& me) {
+    EXPECT_EQ(tl.shard(me.tensors[0]).ptr, me.tensors[0]);
+    tl.store(me.tensors[0], tl.full({4}, me.rank, f32));
+  };
+  EXPECT_EQ(run_functional(own, world).tensors[2][0].view<float>()[0], 2);
+}
+
 TEST(FunctionalRunner, KeepsRanksToTheirOwnTensors) {
   const auto beyond = [](tl::Context& tl, tl::Ptr x) { tl.load(x + 4, {4}, f32); };
   const auto error = error_of<SimulationError>([&] { run_functional(beyond, 2, "none", ranks_plus_one(2)); });
