@@ -46,6 +46,7 @@ bench:
 	@echo "building the benchmarks (minutes if from nothing)"
 	@cmake --build --preset bench $(quietly)
 	@/usr/bin/python3 bench/run.py build/bench
+	@test ! -d build/bench/python || PYTHONPATH=build/bench/python /usr/bin/python3 bench/python_speed.py
 
 sources = $(shell git ls-files '*.cpp' '*.hpp')
 format:

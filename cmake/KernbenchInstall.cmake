@@ -14,6 +14,11 @@ function(kernbench_install)
   install(TARGETS kernbench_all ${layers} EXPORT kernbenchTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
   install(TARGETS kernbench RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/kernbench DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+  if(KERNBENCH_PYTHON)  # beside the library: PREFIX/lib/python is what goes on PYTHONPATH
+    install(TARGETS kernbench_python LIBRARY DESTINATION lib/python/kernbench OPTIONAL)
+    install(DIRECTORY ${PROJECT_SOURCE_DIR}/python/kernbench DESTINATION lib/python
+      FILES_MATCHING PATTERN "*.py" PATTERN "*.pyi" PATTERN "py.typed" PATTERN "__pycache__" EXCLUDE)
+  endif()
   install(FILES ${PROJECT_SOURCE_DIR}/topology.yaml ${PROJECT_SOURCE_DIR}/ccl.yaml DESTINATION ${CMAKE_INSTALL_DATADIR}/kernbench)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/topologies DESTINATION ${CMAKE_INSTALL_DATADIR}/kernbench)
 

@@ -96,6 +96,8 @@ class Benches {
  public:
   /// InputError (`bench.…`) if there is one of that name, or it is incomplete.
   void add(Bench bench);
+  /// Nothing happens if there is none of that name.
+  void remove(std::string_view name);
   const Bench* find(std::string_view name) const;
   /// InputError (`bench.unknown`) with the nearest names.
   const Bench& at(std::string_view name) const;

@@ -17,9 +17,15 @@ from ._core import (DPPolicy, Handle, Machine, Ptr, Shard, ShardSpec, Tensor, Ti
                     resolve_dp_policy, shipped_machines)
 from ._errors import (AllocationError, Error, InputError, InternalError, Interrupted, IpcqDeadlock, KernelError, MmuFault,
                       NoData, RankStopped, SimulationError, SpawnException)
+from ._bench import Options, bench, describe_bench, list_benches, run_bench
+from ._core import BenchReport, BenchResult, CollectiveCall, CriticalPath, Hazard, Param, Summary, Work
+from ._distributed import Group, ReduceOp
+from ._functional import FunctionalResult, run_functional
 from ._kernels import run_kernel
+from ._log import OpLog
+from ._collectives import collective, collectives
 from ._torch import Torch
-from . import _core
+from . import _core, _machine
 
 for _dtype in _core.dtypes():
     globals()[_dtype] = _dtype

@@ -49,6 +49,8 @@ class MmuFault(SimulationError):
 class IpcqDeadlock(SimulationError):
     """Programs wait for each other's messages and credits, with nothing left that could happen."""
 
+    blocked = []  #: ((sip, cube, pe), what it waits for) for each PE that cannot go on
+
 
 class SpawnException(Error):
     """Ranks have failed; those that did not were stopped."""
@@ -58,6 +60,13 @@ class SpawnException(Error):
 
 class Interrupted(Error):
     """The run was stopped from outside."""
+
+
+def show_traceback(value, traceback):
+    """Prints what a host program raised, as the interpreter would."""
+    import sys
+    import traceback as printer
+    printer.print_exception(type(value), value, traceback, file=sys.stderr)
 
 
 class RankStopped(BaseException):

@@ -1,6 +1,8 @@
 """The context of a host program: what `torch` is to a PyTorch program."""
 from . import _core
+from ._distributed import Distributed, Group, Multiprocessing
 from ._kernels import name_of, place_of_tl
+from ._log import OpLog
 
 
 def machine_of(machine):
@@ -10,6 +12,8 @@ def machine_of(machine):
 
 class Ahbm:
     """Devices: a device is a SIP, or a PE where ranks are PEs."""
+
+    cubes = Group("cubes")  #: as the group of a collective: one member per cube of every SIP
 
     def __init__(self, torch):
         self._torch = torch
@@ -49,8 +53,19 @@ class Torch(_core.Torch):
 
     def __init__(self, machine="default", **options):
         super().__init__(machine_of(machine), **options)
-        self.ahbm = Ahbm(self)
-        self.accelerator = Accelerator(self)
+
+    # Made when they are used: a context that held them would only go with the garbage collector.
+    ahbm = property(Ahbm)
+    accelerator = property(Accelerator)
+    distributed = property(Distributed)
+    multiprocessing = property(Multiprocessing)
+
+    @classmethod
+    def _over(cls, core):
+        """Over a context that C++ has made."""
+        self = cls.__new__(cls)
+        _core.Torch.__init__(self, core)
+        return self
 
     def __enter__(self):
         return self
@@ -71,6 +86,67 @@ class Torch(_core.Torch):
             args, kernel, name = (() if kernel is None else (kernel,)) + args, name, name_of(name)
         return self._launch(name, kernel, args, kwargs, place_of_tl(kernel), grid)
 
+    def launch_with_queues(self, name, kernel, *args, topology, mapper="all_pes", group=None, grid=None, **kwargs):
+        """A launch whose kernels send and receive. `topology` says who is whose neighbour (`intracube_ring`, `ring_1d` …),
+        `mapper` which PEs have queues, `group` whose members they join (`torch.ahbm.cubes` for `intercube_intersip`)."""
+        return self._launch_with_queues(name, kernel, args, kwargs, place_of_tl(kernel), grid, topology, mapper, group)
+
+    def empty_like(self, other, dtype=None, dp=None, name=""):
+        return self.empty(other.shape, dtype or other.dtype, dp if dp is not None else getattr(other, "dp", None), name)
+
+    def zeros_like(self, other, dtype=None, dp=None, name=""):
+        return self.zeros(other.shape, dtype or other.dtype, dp if dp is not None else getattr(other, "dp", None), name)
+
+    def ones(self, shape, dtype="f16", dp=None, name=""):
+        return self.full(shape, 1, dtype, dp, name)
+
+    def configure(self, ccl="default", overrides=()):
+        """The `ccl.yaml` of this context: a file, or `default`. Before anything is submitted."""
+        self._configure(str(ccl), overrides)
+
+    # ── what happened so far ──
+
+    def log(self):
+        """The op log so far."""
+        return OpLog(self._log())
+
+    def summary(self):
+        return self._log().summary()
+
+    def critical_path(self):
+        """Where the time went: by resource, by reason, by source line."""
+        return self._log().critical_path()
+
+    def hash(self):
+        """Over machine, programs and records: equal hashes mean equal runs."""
+        return self._log().hash()
+
+    def result(self):
+        """Everything there is to say about the run so far: launches with their lower bounds, utilisation, critical path."""
+        return self._result()
+
+    def lower_bound_ns(self):
+        """How fast the launches so far could have been at best, by other means than the simulation."""
+        return self._result().lower_bound_ns
+
+    def save(self, path):
+        """Keeps everything the run did in a file, for `kernbench explain`, `trace`, `diff` and `report`."""
+        self._save(str(path))
+
+    def hazards(self):
+        """What the simulated hardware would not forgive."""
+        return self._hazards()
+
+
+def _stride(tensor, dim=None):
+    """Row-major strides of the logical tensor, in elements."""
+    strides = [1]
+    for extent in tensor.shape[:0:-1]:
+        strides.insert(0, strides[0] * extent)
+    return tuple(strides[: len(tensor.shape)]) if dim is None else strides[dim]
+
+
+_core.Tensor.stride = _stride
 
 for _dtype in _core.dtypes():
     setattr(Torch, _dtype, _dtype)

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 #include "base/new_file.hpp"
 #include "base/text.hpp"
@@ -51,7 +52,25 @@ void write_file(const std::string& path, std::string_view content) {
   file.commit();
 }
 
+namespace {
+
+Output& output() {
+  static Output elsewhere;
+  return elsewhere;
+}
+
+}  // namespace
+
+void set_output(Output elsewhere) { output() = std::move(elsewhere); }
+
+void write_stderr(std::string_view content) {
+  if (output().err) return output().err(content);
+  std::fflush(stderr);
+  (void)write_all(STDERR_FILENO, content);
+}
+
 void write_stdout(std::string_view content) {
+  if (output().out) return output().out(content);
   std::fflush(stdout);  // what others wrote comes first
   const int error = write_all(STDOUT_FILENO, content);
   if (error == EPIPE) throw ReaderGone{};

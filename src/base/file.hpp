@@ -1,6 +1,7 @@
 // Files as a whole: read with a limit, written so that nobody ever sees half of one.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -18,5 +19,13 @@ struct ReaderGone {};
 
 /// Writes to standard output and flushes. InputError (`file.unwritable`) if that fails.
 void write_stdout(std::string_view content);
+/// Writes to standard error as far as that can be; what fails is not said.
+void write_stderr(std::string_view content);
+
+/// Where these two write instead, in programs whose streams are not the process's; null: to the process's own.
+struct Output {
+  std::function<void(std::string_view)> out, err;
+};
+void set_output(Output output);
 
 }  // namespace kernbench

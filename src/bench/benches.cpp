@@ -64,6 +64,10 @@ void Benches::add(Bench bench) {
   benches_.push_back(std::move(bench));
 }
 
+void Benches::remove(std::string_view name) {
+  std::erase_if(benches_, [&](const Bench& b) { return folded(b.name) == folded(name); });
+}
+
 const Bench* Benches::find(std::string_view name) const {
   const auto found = std::find_if(benches_.begin(), benches_.end(),
                                   [&](const Bench& b) { return folded(b.name) == folded(name); });

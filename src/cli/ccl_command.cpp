@@ -33,7 +33,7 @@ std::optional<ccl::Group> group_of(const std::string& name) {
 
 /// What is accepted but has no effect must not pass in silence.
 void note(const ccl::Config& config) {
-  for (const auto& text : config.notes()) fmt::print(stderr, "kernbench: note: {}\n", text);
+  for (const auto& text : config.notes()) write_stderr(fmt::format("kernbench: note: {}\n", text));
 }
 
 int plan(const Session& session, const PlanOptions& options) {

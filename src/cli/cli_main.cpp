@@ -14,6 +14,7 @@
 #include "base/new_file.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
+#include "cli/python_bench.hpp"
 #include "cli/usage_error.hpp"
 #include "kernbench/distributed.hpp"
 #include "kernbench/error.hpp"
@@ -59,6 +60,7 @@ class IgnoreWriteSignals {
 };
 
 int run(int argc, char** argv, Registry& registry) {
+  cli::hand_over_to_python(argc, argv);
   CLI::App app(kAbout, "kernbench");
   app.require_subcommand(1);
   app.get_formatter()->label("SUBCOMMAND", "COMMAND");
@@ -91,10 +93,7 @@ int run(int argc, char** argv, Registry& registry) {
 }
 
 /// If standard error cannot be written either, the exit code still says what happened.
-void complain(std::string_view text) {
-  std::fflush(stderr);
-  (void)write_all(STDERR_FILENO, fmt::format("kernbench: {}\n", text));
-}
+void complain(std::string_view text) { write_stderr(fmt::format("kernbench: {}\n", text)); }
 
 /// Of ranks that failed, the gravest: our own defect, the simulated program, what was put in.
 int code_of(const dist::SpawnException& failure) {

@@ -6,6 +6,7 @@
 
 #include <cstdio>
 
+#include "base/file.hpp"
 #include "base/text.hpp"
 
 namespace kernbench::cli {
@@ -49,7 +50,7 @@ void ProgressDisplay::show(const bench::RunProgress& progress) {
   drawn_ = true;
   const std::string line =
       shown(progress_line(progress), kind_ == Kind::bar ? terminal_width() - 1 : kLongest);
-  kind_ == Kind::bar ? fmt::print(stderr, "\r{}\033[K", line) : fmt::print(stderr, "{}\n", line);
+  write_stderr(kind_ == Kind::bar ? fmt::format("\r{}\033[K", line) : fmt::format("{}\n", line));
   std::fflush(stderr);
 }
 

@@ -89,7 +89,8 @@ void Fiber::enter() {
   KB_ASSERT(false, "the body of a fiber has returned");
 }
 
-void Fiber::switch_to(Fiber& other) {
+void Fiber::switch_to(Strand& to) {
+  Fiber& other = static_cast<Fiber&>(to);
   take_exceptions_over_to(other);
   entered = &other;
   leave_for(other);

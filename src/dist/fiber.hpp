@@ -6,22 +6,25 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
+
+#include "dist/strand.hpp"
 
 namespace kernbench::dist {
 
-class Fiber {
+class Fiber final : public Strand {
  public:
   /// Of the code that runs: what it leaves when it switches to another one.
   Fiber();
   /// Begins with `body` when it is first switched to. That must not return: it switches to another one for good, and
   /// what it then has on its stack is not destroyed. std::system_error if there is no room for the stack.
   explicit Fiber(std::function<void()> body);
-  ~Fiber();
+  ~Fiber() override;
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
-  /// Called by the one that runs; comes back when somebody switches to it again.
-  void switch_to(Fiber& other);
+  /// To another fiber.
+  void switch_to(Strand& other) override;
 
  private:
   struct Exceptions {  // being thrown and handled, which the C++ runtime counts by thread
@@ -38,6 +41,14 @@ class Fiber {
   std::byte* mapping_ = nullptr;  // stack with its guard page; null: the thread's
   Exceptions exceptions_;
   void* sanitizer_ = nullptr;  // what it knows the fiber by
+};
+
+class Fibers final : public Strands {
+ public:
+  std::unique_ptr<Strand> of_caller() override { return std::make_unique<Fiber>(); }
+  std::unique_ptr<Strand> make(std::function<void()> body) override {
+    return std::make_unique<Fiber>(std::move(body));
+  }
 };
 
 }  // namespace kernbench::dist

@@ -12,8 +12,12 @@ namespace kernbench::dist {
 using runtime::HostThread;
 using runtime::Request;
 
-Ranks::Ranks(runtime::Engine& engine, int count, Function function, Watch watch)
-    : engine_(engine), function_(std::move(function)), watch_(std::move(watch)) {
+Ranks::Ranks(runtime::Engine& engine, int count, Function function, Watch watch, Strands& strands)
+    : engine_(engine),
+      function_(std::move(function)),
+      watch_(std::move(watch)),
+      family_(strands),
+      scheduler_(strands.of_caller()) {
   for (int r = 0; r < count; ++r) {
     ranks_.push_back(std::make_unique<Rank>());
     at(r).host = engine.host();
@@ -34,7 +38,7 @@ std::string Ranks::what_it_does(int rank) const {
 int Ranks::first_ready() {
   for (int r = 0; r < count(); ++r) {
     Rank& rank = at(r);
-    if (stopping_ && rank.fiber == nullptr) rank.state = State::ended;
+    if (stopping_ && rank.strand == nullptr) rank.state = State::ended;
     const bool goes_on =
         rank.state == State::waiting && (stopping_ || rank.to_throw || rank.waits_for->done());
     if (goes_on) rank.state = State::ready;
@@ -52,9 +56,9 @@ void Ranks::take_turn(int rank) {
 
 /// Comes back when it is the turn of whoever called. Where there is no room for another stack, the rank has failed.
 void Ranks::pass_baton(int to) {
-  while (to != kScheduler && at(to).fiber == nullptr) {
+  while (to != kScheduler && at(to).strand == nullptr) {
     try {
-      at(to).fiber = &free_fiber();
+      at(to).strand = &free_strand();
     } catch (const std::system_error&) {
       at(to).failure = std::current_exception();
       at(to).state = State::ended;
@@ -63,27 +67,27 @@ void Ranks::pass_baton(int to) {
     }
   }
   take_turn(to);
-  go_on_with(to == kScheduler ? scheduler_ : *at(to).fiber);
+  go_on_with(to == kScheduler ? *scheduler_ : *at(to).strand);
 }
 
-void Ranks::go_on_with(Fiber& fiber) {
-  Fiber& left = *running_;
-  if (&left == &fiber) return;
-  running_ = &fiber;
-  left.switch_to(fiber);
+void Ranks::go_on_with(Strand& strand) {
+  Strand& left = *running_;
+  if (&left == &strand) return;
+  running_ = &strand;
+  left.switch_to(strand);
 }
 
-Fiber& Ranks::free_fiber() {
-  if (free_.empty()) return *fibers_.emplace_back(std::make_unique<Fiber>([this] { work(); }));
-  Fiber& fiber = *free_.back();
+Strand& Ranks::free_strand() {
+  if (free_.empty()) return *strands_.emplace_back(family_.make([this] { work(); }));
+  Strand& strand = *free_.back();
   free_.pop_back();
-  return fiber;
+  return strand;
 }
 
 // ── ranks ──
 
 void Ranks::wait(Request& request) {
-  if (stopping_) throw Stopped();
+  if (stopping_) throw RankStopped();
   if (request.done()) return;
   const int self = turn_;
   Rank& me = at(self);
@@ -92,7 +96,7 @@ void Ranks::wait(Request& request) {
   if (const int next = first_ready(); next != self) pass_baton(next);
   me.waits_for = nullptr;
   if (me.to_throw) std::rethrow_exception(std::exchange(me.to_throw, nullptr));
-  if (stopping_) throw Stopped();
+  if (stopping_) throw RankStopped();
 }
 
 /// One rank after the other: the next that has not begun goes on with this stack.
@@ -109,7 +113,7 @@ void Ranks::live(int rank) {
   try {
     function_(rank);
     if (watch_.on_end && !stopping_) watch_.on_end(rank);
-  } catch (const Stopped&) {
+  } catch (const RankStopped&) {
   } catch (const runtime::Interrupted&) {  // while numbers were computed
     interrupted_ = std::current_exception();
     stopping_ = true;

@@ -2,15 +2,15 @@
 //
 // Only one rank runs at a time: a baton goes from rank to rank. So ranks never race, and what happens depends on
 // simulated time and rank numbers alone. Whoever must wait, or has ended, hands the baton to the first rank that can go
-// on; if none can, to the scheduler, which is the code that called `run` and lets time pass. All run on the caller's
-// thread: a rank that waits keeps its place on a stack of its own, one that has ended leaves its stack to the next one.
+// on; if none can, to the scheduler, which is the code that called `run` and lets time pass. A rank that waits keeps its
+// place on a strand of its own, one that has ended leaves its strand to the next one.
 #pragma once
 
 #include <functional>
 #include <memory>
 #include <vector>
 
-#include "dist/fiber.hpp"
+#include "dist/strand.hpp"
 #include "kernbench/distributed.hpp"
 #include "runtime/engine.hpp"
 
@@ -26,7 +26,7 @@ class Ranks final : public runtime::Waiter {
     std::function<void()> on_stall;
   };
 
-  Ranks(runtime::Engine& engine, int count, Function function, Watch watch);
+  Ranks(runtime::Engine& engine, int count, Function function, Watch watch, Strands& strands);
 
   /// Comes back when all have ended. Throws SpawnException if one has failed; Interrupted.
   void run();
@@ -40,12 +40,11 @@ class Ranks final : public runtime::Waiter {
 
  private:
   enum class State { ready, waiting, ended };
-  struct Stopped {};  // thrown in a rank that is to end because another one has failed
   struct Rank {
     runtime::HostThread host;
     State state = State::ready;
-    Fiber* fiber = nullptr;  // that it runs on; null: it has not begun
-    bool falls = false;      // it goes on only to end, because another one has failed
+    Strand* strand = nullptr;  // that it runs on; null: it has not begun
+    bool falls = false;        // it goes on only to end, because another one has failed
     runtime::Request* waits_for = nullptr;
     std::exception_ptr to_throw;  // from its wait
     std::exception_ptr failure;   // what it ended with
@@ -60,8 +59,8 @@ class Ranks final : public runtime::Waiter {
   int first_ready();
   void pass_baton(int to);
   void take_turn(int rank);
-  void go_on_with(Fiber& fiber);
-  Fiber& free_fiber();
+  void go_on_with(Strand& strand);
+  Strand& free_strand();
 
   // On a rank's stack.
   [[noreturn]] void work();
@@ -76,10 +75,11 @@ class Ranks final : public runtime::Waiter {
   const Function function_;
   const Watch watch_;
   std::vector<std::unique_ptr<Rank>> ranks_;
-  Fiber scheduler_;
-  std::vector<std::unique_ptr<Fiber>> fibers_;
-  std::vector<Fiber*> free_;  // whose rank has ended
-  Fiber* running_ = &scheduler_;
+  Strands& family_;
+  const std::unique_ptr<Strand> scheduler_;
+  std::vector<std::unique_ptr<Strand>> strands_;
+  std::vector<Strand*> free_;  // whose rank has ended
+  Strand* running_ = scheduler_.get();
   int turn_ = kScheduler;  // who holds the baton
   bool stopping_ = false;
   std::exception_ptr interrupted_;

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "dist/fiber.hpp"
 #include "dist/said.hpp"
 #include "dist/state.hpp"
 
@@ -47,10 +48,16 @@ SpawnException::SpawnException(std::map<int, std::exception_ptr> causes)
     : Error(info_of(causes)), causes_(std::move(causes)) {}
 
 void spawn(Torch& torch, const std::function<void(int rank)>& fn, int nprocs) {
+  Fibers fibers;
+  spawn(torch, fn, nprocs, fibers);
+}
+
+void spawn(Torch& torch, const std::function<void(int rank)>& fn, int nprocs, Strands& strands) {
   State& state = State::of(torch.engine());
   check_count(state, nprocs);
   Ranks ranks(torch.engine(), nprocs, fn,
-              {.on_end = [&](int rank) { state.rank_ended(rank); }, .on_stall = [&] { state.stalled(); }});
+              {.on_end = [&](int rank) { state.rank_ended(rank); }, .on_stall = [&] { state.stalled(); }},
+              strands);
   state.run(ranks);
 }
 

@@ -26,6 +26,12 @@ class Wirings {
 
   /// Submits the installation if it is needed.
   const Wired& ready(const ccl::Settings& settings, const ccl::PlanRequest& request);
+  /// Calls `fn` with every wiring that is installed.
+  template <class Fn>
+  void for_each(Fn fn) const {
+    for (const auto& [key, entry] : entries_)
+      if (entry.wired.wiring && entry.given_up == engine_.times_given_up()) fn(entry.wired);
+  }
   /// Collectives have failed: what is in the queues is nobody's.
   void distrust() { ++generation_; }
 

@@ -6,6 +6,14 @@
 #include "python/host.hpp"
 
 namespace kernbench::python {
+
+std::optional<Grid> grid_of(py::handle value) {
+  if (value.is_none()) return {};
+  const Shape grid = shape_of(value);
+  if (grid.rank() < 1 || grid.rank() > 2) throw py::type_error("a grid is (PEs, cubes)");
+  return Grid{static_cast<int>(grid[0]), grid.rank() == 2 ? static_cast<int>(grid[1]) : 1};
+}
+
 namespace {
 
 using Class = py::class_<PyTorch>;
@@ -58,13 +66,6 @@ void bind_tensors(Class& c) {
       "one given.");
 }
 
-std::optional<Grid> grid_of(py::handle value) {
-  if (value.is_none()) return {};
-  const Shape grid = shape_of(value);
-  if (grid.rank() < 1 || grid.rank() > 2) throw py::type_error("a grid is (PEs, cubes)");
-  return Grid{static_cast<int>(grid[0]), grid.rank() == 2 ? static_cast<int>(grid[1]) : 1};
-}
-
 PyHandle launch(const PyTorch& self, const std::string& name, const py::object& kernel, const py::tuple& args,
                 const py::dict& kwargs, int tl_at, py::handle grid) {
   Host& host = *self.host;
@@ -72,7 +73,10 @@ PyHandle launch(const PyTorch& self, const std::string& name, const py::object& 
   const Call call = call_of(kernel, args, kwargs, tl_at);
   const LaunchOptions options{name, grid_of(grid)};
   const auto body = [&](tl::Context& tl) { host.call_python([&] { call.run(tl, &host); }); };
-  return {self.host, host.work([&] { return torch.launch_body(options, call.tensors, body); })};
+  return {self.host, host.work([&] {
+            return host.plain_wiring ? launch_wired(torch, *host.plain_wiring, options, call.tensors, body)
+                                     : torch.launch_body(options, call.tensors, body);
+          })};
 }
 
 void bind_launches(Class& c) {
@@ -151,6 +155,7 @@ void bind_context(py::module_& m) {
   c.def(py::init(&make_context), py::arg("machine"), py::kw_only(), py::arg("data") = true,
         py::arg("threads") = 0, py::arg("replay_threads") = 0, py::arg("hazards") = false,
         py::arg("log") = "memory", py::arg("log_folder") = ".");
+  c.def(py::init([](const PyTorch& other) { return PyTorch(other.host); }), py::arg("other"));
   bind_tensors(c);
   bind_launches(c);
   bind_devices(c);

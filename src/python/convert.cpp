@@ -1,6 +1,7 @@
 #include "python/convert.hpp"
 
 #include <fmt/format.h>
+#include <pybind11/stl.h>
 
 #include <cstring>
 #include <unordered_map>
@@ -239,6 +240,17 @@ py::array to_numpy(NdArray array) {
 }
 
 // ── the rest ──
+
+py::object to_python(const ParamValue& value) {
+  return std::visit(
+      [](const auto& v) -> py::object {
+        if constexpr (std::is_same_v<std::decay_t<decltype(v)>, std::monostate>)
+          return py::none();
+        else
+          return py::cast(v);
+      },
+      value);
+}
 
 std::optional<DPPolicy> policy_of(py::handle value) {
   if (value.is_none()) return {};

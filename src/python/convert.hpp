@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernbench/ndarray.hpp"
+#include "kernbench/param.hpp"
 #include "kernbench/placement.hpp"
 #include "kernbench/tl.hpp"
 
@@ -29,6 +30,7 @@ bool is_numpys(DType dtype);
 tl::Dims dims_of(py::handle value);
 Shape shape_of(py::handle value);
 py::tuple to_python(const Shape& shape);
+py::object to_python(const ParamValue& value);
 
 /// A Ptr, an int, or what has an index.
 tl::Ptr ptr_of(py::handle value);

@@ -1,6 +1,7 @@
 // Errors of C++ as exceptions of Python. The classes are those of kernbench/_errors.py.
 #include <fmt/format.h>
 
+#include "dist/strand.hpp"
 #include "kernbench/address.hpp"
 #include "kernbench/deadlock.hpp"
 #include "kernbench/distributed.hpp"
@@ -18,16 +19,25 @@ py::object exception(const char* name, const Error& error) {
                            std::string(error.what()));
 }
 
+void raise(const py::object& exception) {
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.ptr())), exception.ptr());
+}
+
 py::object spawn_exception(const dist::SpawnException& error) {
   py::dict errors;
   for (const auto& [rank, cause] : error.causes()) errors[py::int_(rank)] = to_python(cause);
   py::object made = exception("SpawnException", error);
   made.attr("errors") = errors;
+  PyException_SetCause(made.ptr(),
+                       py::object(errors[py::int_(error.causes().begin()->first)]).release().ptr());
   return made;
 }
 
 py::object deadlock_exception(const IpcqDeadlock& error) {
   py::object made = exception("IpcqDeadlock", error);
+  py::list blocked;
+  for (const auto& pe : error.blocked()) blocked.append(py::make_tuple(py::cast(pe.pe), to_string(pe)));
+  made.attr("blocked") = blocked;
   return made;
 }
 
@@ -70,6 +80,8 @@ py::object to_python(const std::exception_ptr& thrown) {
     return exception("Interrupted", error);
   } catch (const Error& error) {
     return exception("Error", error);
+  } catch (const dist::RankStopped&) {
+    return class_named("RankStopped")("another rank has failed");
   } catch (const std::bad_alloc&) {
     return py::reinterpret_borrow<py::object>(PyExc_MemoryError)();
   } catch (const std::exception& error) {
@@ -84,8 +96,9 @@ void bind_errors(py::module_&) {
     try {
       std::rethrow_exception(thrown);
     } catch (const Error&) {
-      const py::object made = to_python(thrown);
-      PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(made.ptr())), made.ptr());
+      raise(to_python(thrown));
+    } catch (const dist::RankStopped&) {
+      raise(to_python(thrown));
     }
   });
 }

@@ -30,24 +30,24 @@ bool is_main_thread() {
 
 }  // namespace
 
-Host::Free::Free(Host& host) : listens_(is_main_thread()) {
-  host.interrupt_ = false;
+Listening::Listening(std::atomic<bool>& flag) : listens_(is_main_thread()) {
   if (!listens_) return;
-  before_ = listening.exchange(&host.interrupt_);
+  before_ = listening.exchange(&flag);
   if (before_ != nullptr) return;
+  flag = false;
   struct sigaction action {};
   action.sa_handler = note_interrupt;
   ::sigaction(SIGINT, &action, &pythons_handler);
 }
 
-Host::Free::~Free() {
+Listening::~Listening() {
   if (!listens_) return;
   if (before_ == nullptr) ::sigaction(SIGINT, &pythons_handler, nullptr);
   listening = before_;
 }
 
 void Host::fail_interrupted() {
-  interrupt_ = false;
+  *flag_ = false;
   if (!is_main_thread()) PyErr_SetNone(PyExc_KeyboardInterrupt);
   if (!is_main_thread() || PyErr_CheckSignals() != 0) throw py::error_already_set();
   throw;
@@ -65,7 +65,13 @@ TorchOptions listening_to(TorchOptions options, const std::atomic<bool>& interru
 }  // namespace
 
 Host::Host(const topology::Machine& machine, TorchOptions options)
-    : torch_(std::make_unique<Torch>(machine, listening_to(std::move(options), interrupt_))) {}
+    : own_(std::make_unique<Torch>(machine, listening_to(std::move(options), interrupt_))),
+      torch_(own_.get()) {}
+
+/// Whoever owns it listens for Ctrl-C already, on this thread.
+Host::Host(Torch& torch) : torch_(&torch) {
+  if (std::atomic<bool>* flag = listening) flag_ = flag;
+}
 
 Host::~Host() { abandon(); }
 
@@ -96,26 +102,35 @@ void Host::finish() {
 void Host::stop() noexcept {
   over_ = true;
   for (auto* work : works_) work->reset();
-  if (torch_) torch_->engine().clock().note_interrupt();
+  if (own_) own_->engine().clock().note_interrupt();
 }
 
 void Host::abandon() noexcept {
   stop();
+  torch_ = nullptr;
   try {
-    torch_.reset();
+    own_.reset();
   } catch (...) {  // nothing is completed, so nothing can fail; dealloc must not throw whatever happens
   }
   dropped_.clear();
 }
 
-Host::AtWork::AtWork(Host& host) : host_(host) {
+namespace {
+thread_local Host* works_in = nullptr;
+}
+
+Host* Host::current() { return works_in; }
+
+Host::AtWork::AtWork(Host& host) : host_(host), before_(works_in) {
   if (host.at_work_)
     throw InputError({"python.busy", "", "another thread is at work in this context",
                       "one thread at a time uses a context; give each thread its own"});
   host.at_work_ = true;
+  works_in = &host;
 }
 
 Host::AtWork::~AtWork() {
+  works_in = before_;
   host_.at_work_ = false;
   host_.let_go();
 }
@@ -129,6 +144,13 @@ void Host::let_go() noexcept {
     Tensor last = std::move(dropped_.back());
     dropped_.pop_back();
   }
+}
+
+std::shared_ptr<py::object> hold(py::object object) {
+  return {new py::object(std::move(object)), [](py::object* o) {
+            const py::gil_scoped_acquire gil;
+            delete o;
+          }};
 }
 
 // ── kernels ──

@@ -17,9 +17,32 @@
 
 namespace kernbench::python {
 
+/// The GIL is free while it lives. Ctrl-C sets the flag then, if this is the main thread, and Python's handler notes it.
+class Listening {
+ public:
+  explicit Listening(std::atomic<bool>& flag);
+  ~Listening();
+  Listening(const Listening&) = delete;
+  Listening& operator=(const Listening&) = delete;
+
+ private:
+  bool listens_;
+  std::atomic<bool>* before_ = nullptr;
+  py::gil_scoped_release free_;
+};
+
+/// Queues that plain launches of a context have.
+struct PlainWiring {
+  std::string topology, mapper, group;
+  int world_size = 0;              // of group `pe`; 0: as many as there are
+  std::vector<std::string> rules;  // overrides of ccl.yaml: defaults.n_slots=8
+};
+
 class Host : public std::enable_shared_from_this<Host> {
  public:
   Host(const topology::Machine& machine, TorchOptions options);
+  /// Over a context of somebody else's, until `stop`.
+  explicit Host(Torch& torch);
   ~Host();
 
   /// InputError once the context is over.
@@ -39,7 +62,7 @@ class Host : public std::enable_shared_from_this<Host> {
   auto work(Fn fn) {
     const AtWork now(*this);
     try {
-      const Free free(*this);
+      const Listening free(*flag_);
       return fn();
     } catch (const runtime::Interrupted&) {
       fail_interrupted();
@@ -56,10 +79,14 @@ class Host : public std::enable_shared_from_this<Host> {
     } const again{*this};
     return fn();
   }
+  /// The one that this thread works in; null: none.
+  static Host* current();
   /// What has been dropped elsewhere goes now, or when the engine rests.
   void drop(Tensor tensor) noexcept;
 
-  const std::atomic<bool>& interrupt() const { return interrupt_; }
+  std::optional<PlainWiring> plain_wiring;
+
+  const std::atomic<bool>& interrupt() const { return *flag_; }
   void keep(std::optional<dist::Work>* work) { works_.insert(work); }
   void forget(std::optional<dist::Work>* work) { works_.erase(work); }
   bool at_work() const { return at_work_; }
@@ -75,31 +102,32 @@ class Host : public std::enable_shared_from_this<Host> {
 
    private:
     Host& host_;
-  };
-  /// Ctrl-C sets the flag of the context that the main thread works in.
-  class Free {
-   public:
-    explicit Free(Host& host);
-    ~Free();
-    Free(const Free&) = delete;
-    Free& operator=(const Free&) = delete;
-
-   private:
-    bool listens_;
-    std::atomic<bool>* before_ = nullptr;
-    py::gil_scoped_release free_;
+    Host* const before_;
   };
   [[noreturn]] void fail_interrupted();
   void let_go() noexcept;
 
-  std::unique_ptr<Torch> torch_;
+  std::unique_ptr<Torch> own_;  // null: somebody else's
+  Torch* torch_ = nullptr;      // null: gone
   std::atomic<bool> interrupt_ = false;
+  std::atomic<bool>* flag_ = &interrupt_;  // that stops the engine
   std::atomic<bool> at_work_ = false;
   bool over_ = false;
   std::vector<Tensor> dropped_;
   std::set<std::optional<dist::Work>*> works_;
 };
 using HostPtr = std::shared_ptr<Host>;
+
+/// Python code that the engine calls, whether a context of ours stands behind it or not.
+template <class Fn>
+void call_from_engine(Fn fn) {
+  if (Host* const host = Host::current(); host != nullptr && host->at_work())
+    return host->call_python([&] { fn(host); });
+  const py::gil_scoped_acquire gil;
+  fn(nullptr);
+}
+/// An object that is let go with the GIL, whoever lets go of it.
+std::shared_ptr<py::object> hold(py::object object);
 
 /// A tensor on the machine.
 struct PyTensor {
@@ -149,6 +177,10 @@ struct Call {
   /// Records it. `host` is where it was launched, or null.
   void run(tl::Context& context, Host* host) const;
 };
+/// A launch that has the queues of a wiring.
+Handle launch_wired(Torch& torch, const PlainWiring& wiring, const LaunchOptions& options,
+                    const std::vector<Tensor>& tensors, const std::function<void(tl::Context&)>& body);
+std::optional<Grid> grid_of(py::handle value);
 Call call_of(const py::object& kernel, const py::tuple& args, const py::dict& kwargs, int tl_at);
 
 void bind_machine(py::module_& m);
@@ -156,6 +188,10 @@ void bind_placement(py::module_& m);
 void bind_tensor(py::module_& m);
 void bind_context(py::module_& m);
 void bind_trace(py::module_& m);
+void bind_prototype(py::module_& m);
+void bind_bench(py::module_& m);
+void bind_log(py::module_& m);
+void bind_dist(py::module_& m);
 void bind_errors(py::module_& m);
 /// The Python exception for what C++ threw.
 py::object to_python(const std::exception_ptr& thrown);

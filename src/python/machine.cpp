@@ -6,6 +6,7 @@
 #include "kernbench/error.hpp"
 #include "kernbench/machine.hpp"
 #include "python/host.hpp"
+#include "python/registry.hpp"
 #include "topology/floor_plan.hpp"
 
 namespace kernbench::python {
@@ -13,35 +14,18 @@ namespace {
 
 using topology::Machine;
 
-/// Every kind and impl that ships; impls of one's own are added by the process.
-topology::Registry& components() {
-  static auto* const registry = new topology::Registry(topology::builtin_registry());
-  return *registry;
-}
-
 Machine load(const std::string& file_or_name, py::handle overrides) {
-  return topology::load_machine(file_or_name, words_of(overrides), components());
+  return topology::load_machine(file_or_name, words_of(overrides), registry().components);
 }
 
 Machine from_text(const std::string& text, py::handle overrides, const std::string& file) {
-  return topology::load_machine_text(text, file, words_of(overrides), components());
-}
-
-py::object to_object(const ParamValue& value) {
-  return std::visit(
-      [](const auto& v) -> py::object {
-        if constexpr (std::is_same_v<std::decay_t<decltype(v)>, std::monostate>)
-          return py::none();
-        else
-          return py::cast(v);
-      },
-      value);
+  return topology::load_machine_text(text, file, words_of(overrides), registry().components);
 }
 
 py::dict values_of(const topology::Group& group) {
   py::dict values;
   for (const Param& param : group.params.params())
-    values[py::str(param.name)] = to_object(group.params.value(param.name));
+    values[py::str(param.name)] = to_python(group.params.value(param.name));
   return values;
 }
 

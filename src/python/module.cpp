@@ -1,6 +1,8 @@
 // The module kernbench._core: what the public headers offer, for the package in python/kernbench to put a face on.
 #include "kernbench/version.hpp"
+#include "python/collectives.hpp"
 #include "python/host.hpp"
+#include "python/models.hpp"
 #include "python/recording.hpp"
 
 PYBIND11_MODULE(_core, m) {
@@ -14,6 +16,8 @@ PYBIND11_MODULE(_core, m) {
     for (const auto dtype : kernbench::kAllDTypes) all.append(kp::to_python(dtype));
     return all;
   });
+  m.def("dtype_of", [](const pybind11::object& dtype) { return kp::to_python(kp::dtype_of(dtype)); });
+  m.def("numpy_dtype", [](const pybind11::object& dtype) { return kp::numpy_dtype(kp::dtype_of(dtype)); });
   kp::bind_errors(m);
   kp::bind_commands(m);
   kp::bind_tile(m);
@@ -23,4 +27,10 @@ PYBIND11_MODULE(_core, m) {
   kp::bind_tensor(m);
   kp::bind_trace(m);
   kp::bind_context(m);
+  kp::bind_log(m);
+  kp::bind_dist(m);
+  kp::bind_collectives(m);
+  kp::bind_bench(m);
+  kp::bind_models(m);
+  kp::bind_prototype(m);
 }

@@ -397,10 +397,7 @@ std::vector<tl::Queue> queues_of(const py::iterable& names) {
 }
 
 tl::ScalarSource scalars_of(const py::object& source) {
-  const auto held = std::shared_ptr<py::object>(new py::object(source), [](py::object* o) {
-    const py::gil_scoped_acquire gil;
-    delete o;
-  });
+  const auto held = hold(source);
   return [held](std::uint64_t address, DType dtype) {
     const py::gil_scoped_acquire gil;
     return (*held)(address, dtype).cast<double>();

@@ -1,0 +1,98 @@
+"""Benches: run those that ship, and register your own."""
+import inspect
+
+from . import _core
+from ._core import Param
+from ._log import OpLog
+from ._torch import Torch, machine_of
+
+
+class Options(dict):
+    """The values of a bench's options: `options.n` or `options["n"]`."""
+
+    def __getattr__(self, name):
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(f"this bench has no option '{name}'; it has {', '.join(self) or 'none'}") from None
+
+
+def _param(name, default):
+    """An option from its default: `n=1024` is an integer."""
+    if isinstance(default, Param):
+        return default
+    if isinstance(default, bool):
+        return Param.flag(name, default)
+    if isinstance(default, int):
+        return Param.integer(name, default)
+    if isinstance(default, float):
+        return Param.number(name, default)
+    if isinstance(default, str):
+        return Param.text(name, default)
+    raise TypeError(f"option {name}: a default is a bool, int, float, str or Param, not {type(default).__name__}")
+
+
+def _arguments(fn):
+    """How many of (torch, options, report) a host function takes."""
+    kinds = [p.kind for p in inspect.signature(fn).parameters.values()]
+    if inspect.Parameter.VAR_POSITIONAL in kinds:
+        return 3
+    return sum(k in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD) for k in kinds)
+
+
+def bench(name=None, description="", options=None):
+    """Registers a host program `fn(torch[, options[, report]])` that the command line runs too.
+
+        @kb.bench(name="scale", description="multiplies a vector", options={"n": 1024})
+        def scale(torch, options, report): ...
+
+    `options` maps names to defaults or Params. A bench that was registered before under that name is replaced.
+    """
+    def register(fn):
+        own = name or fn.__name__.replace("_", "-")
+        params = [_param(key, value) for key, value in (options or {}).items()] if not isinstance(options, (list, tuple)) else list(options)
+        count = _arguments(fn)
+        if not 1 <= count <= 3:
+            raise TypeError(f"bench '{own}' takes (torch[, options[, report]]), not {count} arguments")
+
+        def run(core, values, report):
+            torch = Torch._over(core)
+            fn(*(torch, Options(values), report)[:count])
+            if report.verdict == "not checked" and report.verify and count < 3:
+                report.verified(True)  # its assertions are its checks
+
+        text = description or (inspect.getdoc(fn) or own).splitlines()[0]
+        _core.add_bench(own, text, params, run, own in _own)
+        _own.add(own)
+        fn.bench_name = own
+        return fn
+
+    return register(name) if callable(name) and not isinstance(name, str) else register
+
+
+_own = set()
+
+
+def list_benches():
+    """The names of all benches."""
+    return _core.bench_names()
+
+
+def describe_bench(name):
+    """{name, description, options}"""
+    return _core.describe_bench(name)
+
+
+def run_bench(name, machine="default", *, device="all", verify=False, strict=False, threads=0, ccl="default", ccl_overrides=(),
+              **options):
+    """Runs a bench and returns everything there is to say about it: `.line`, `.total_ns`, `.critical_path`, `.hazards` …"""
+    if callable(name):
+        name = getattr(name, "bench_name", None) or bench(name).bench_name
+    words = [f"{key}={_word(value)}" for key, value in options.items()]
+    result = _core.run_bench(name, words, machine_of(machine), device, verify, strict, threads, str(ccl), list(ccl_overrides))
+    result.log = OpLog(result._log)
+    return result
+
+
+def _word(value):
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,1 @@
+"""Benches by the names of the earlier prototype."""

@@ -1,0 +1,2 @@
+"""`main(argv)`: the command line as a function."""
+from .._cli import main

@@ -1,0 +1,1 @@
+"""Names of the earlier prototype: `from kernbench.topology.builder import resolve_topology`."""

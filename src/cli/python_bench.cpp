@@ -1,0 +1,84 @@
+#include "cli/python_bench.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernbench/error.hpp"
+
+namespace kernbench::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kProgram = R"(import sys
+try:
+    from kernbench._cli import main
+except ImportError as error:
+    sys.stderr.write(f"kernbench: the Python package cannot be used: {error}\n"
+                     "  hint: 'make python' builds it; or put the folder that holds it on PYTHONPATH\n")
+    sys.exit(2)
+sys.exit(main(sys.argv[1:])))";
+
+bool names_python_file(std::string_view word) {
+  return word.ends_with(".py") || word.find(".py:") != std::string_view::npos;
+}
+
+/// `--bench f.py:name`, `--bench=f.py:name`, `describe f.py:name`.
+bool wants_python(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    if (word.starts_with("--bench=") && names_python_file(word)) return true;
+    if ((word == "--bench" || word == "describe") && i + 1 < argc && names_python_file(argv[i + 1]))
+      return true;
+  }
+  return false;
+}
+
+/// Where the package lies beside this program: in a build folder, or installed.
+void add_package_to_path() {
+  std::error_code error;
+  const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
+  for (const char* place : {"../python", "../lib/python", "python"}) {
+    const fs::path folder = (here / place).lexically_normal();
+    if (!fs::exists(folder / "kernbench" / "_cli.py", error)) continue;
+    const char* before = std::getenv("PYTHONPATH");
+    const std::string path = before == nullptr || *before == '\0'
+                                 ? folder.string()
+                                 : fmt::format("{}:{}", folder.string(), before);
+    ::setenv("PYTHONPATH", path.c_str(), 1);
+    return;
+  }
+}
+
+[[noreturn]] void refuse(const std::string& what) {
+  throw InputError(
+      {"cli.no-python", "--bench", what,
+       "'make python' finds an interpreter and builds the package; then 'python3 -m kernbench …' "
+       "does the same from any interpreter that has it"});
+}
+
+}  // namespace
+
+void hand_over_to_python(int argc, char** argv) {
+  if (!wants_python(argc, argv)) return;
+  const std::string interpreter = KERNBENCH_PYTHON;
+  if (interpreter.empty()) refuse("this is a bench of a Python file, but KernBench was built without Python");
+  add_package_to_path();
+  std::vector<std::string> words = {interpreter, "-c", kProgram};
+  words.insert(words.end(), argv + 1, argv + argc);
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  ::execv(interpreter.c_str(), pointers.data());
+  refuse(fmt::format("{} cannot be executed: {}", interpreter, std::strerror(errno)));
+}
+
+}  // namespace kernbench::cli

@@ -1,0 +1,13 @@
+// Collectives of one's own, in Python, and the functional runner.
+#pragma once
+
+#include "kernbench/ccl.hpp"
+#include "python/convert.hpp"
+
+namespace kernbench::python {
+
+/// Those that ship and those that Python has added.
+ccl::Registry& collectives();
+void bind_collectives(py::module_& m);
+
+}  // namespace kernbench::python
