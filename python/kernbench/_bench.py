@@ -70,7 +70,7 @@ def bench(name=None, description="", options=None):
     return register(name) if callable(name) and not isinstance(name, str) else register
 
 
-_own = set()
+_own: set = set()
 
 
 def list_benches():

@@ -49,13 +49,13 @@ class MmuFault(SimulationError):
 class IpcqDeadlock(SimulationError):
     """Programs wait for each other's messages and credits, with nothing left that could happen."""
 
-    blocked = []  #: ((sip, cube, pe), what it waits for) for each PE that cannot go on
+    blocked: list = []  #: ((sip, cube, pe), what it waits for) for each PE that cannot go on
 
 
 class SpawnException(Error):
     """Ranks have failed; those that did not were stopped."""
 
-    errors = {}  #: what went wrong first, {rank: exception}, with tracebacks
+    errors: dict = {}  #: what went wrong first, {rank: exception}, with tracebacks
 
 
 class Interrupted(Error):

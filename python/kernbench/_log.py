@@ -62,7 +62,7 @@ class OpLog:
     def to_pandas(self):
         """A DataFrame; texts are categories."""
         try:
-            import pandas
+            import pandas  # type: ignore
         except ImportError:
             raise ImportError("to_pandas() needs pandas: install python3-pandas, or use .array") from None
         frame = pandas.DataFrame({name: self.array[name] for name in self.array.dtype.names})

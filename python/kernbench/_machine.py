@@ -15,5 +15,5 @@ def from_dict(spec, overrides=None, name="<dict>"):
     return Machine.from_text(json.dumps(spec), overrides, name)
 
 
-Machine.to_dict = to_dict
-Machine.from_dict = staticmethod(from_dict)
+setattr(Machine, "to_dict", to_dict)
+setattr(Machine, "from_dict", staticmethod(from_dict))

@@ -146,7 +146,7 @@ def _stride(tensor, dim=None):
     return tuple(strides[: len(tensor.shape)]) if dim is None else strides[dim]
 
 
-_core.Tensor.stride = _stride
+setattr(_core.Tensor, "stride", _stride)
 
 for _dtype in _core.dtypes():
     setattr(Torch, _dtype, _dtype)

@@ -31,37 +31,45 @@ void bind_tensors(Class& c) {
   const py::none none;
   c.def(
       "empty",
-      [](const PyTorch& s, const Shape& shape, DType dtype, py::handle dp, std::string name) {
-        return make(
-            s, dp, [&](Torch& torch, const auto& policy) { return torch.empty(shape, dtype, policy, name); });
+      [](const PyTorch& s, const Shape& shape, DType dtype, py::handle dp, std::string name,
+         const std::string& mem) {
+        return make(s, dp, [&](Torch& torch, const auto& policy) {
+          return torch.empty(shape, dtype, policy, name, space_of(mem));
+        });
       },
       py::arg("shape"), py::arg("dtype") = "f16", py::arg("dp") = none, py::arg("name") = "",
-      "A tensor without content.");
+      py::arg("mem") = "hbm", "A tensor without content, in hbm, tcm or sram.");
   c.def(
       "zeros",
-      [](const PyTorch& s, const Shape& shape, DType dtype, py::handle dp, std::string name) {
-        return make(
-            s, dp, [&](Torch& torch, const auto& policy) { return torch.zeros(shape, dtype, policy, name); });
+      [](const PyTorch& s, const Shape& shape, DType dtype, py::handle dp, std::string name,
+         const std::string& mem) {
+        return make(s, dp, [&](Torch& torch, const auto& policy) {
+          return torch.zeros(shape, dtype, policy, name, space_of(mem));
+        });
       },
-      py::arg("shape"), py::arg("dtype") = "f16", py::arg("dp") = none, py::arg("name") = "");
+      py::arg("shape"), py::arg("dtype") = "f16", py::arg("dp") = none, py::arg("name") = "",
+      py::arg("mem") = "hbm");
   c.def(
       "full",
-      [](const PyTorch& s, const Shape& shape, double value, DType dtype, py::handle dp, std::string name) {
+      [](const PyTorch& s, const Shape& shape, double value, DType dtype, py::handle dp, std::string name,
+         const std::string& mem) {
         return make(s, dp, [&](Torch& torch, const auto& policy) {
-          return torch.full(shape, value, dtype, policy, name);
+          return torch.full(shape, value, dtype, policy, name, space_of(mem));
         });
       },
       py::arg("shape"), py::arg("value"), py::arg("dtype") = "f16", py::arg("dp") = none,
-      py::arg("name") = "");
+      py::arg("name") = "", py::arg("mem") = "hbm");
   c.def(
       "from_numpy",
-      [](const PyTorch& s, py::handle array, py::handle dp, std::string name, py::handle dtype) {
+      [](const PyTorch& s, py::handle array, py::handle dp, std::string name, py::handle dtype,
+         const std::string& mem) {
         auto copy = array_of(array, dtype.is_none() ? std::optional<DType>() : dtype_of(dtype));
         return make(s, dp, [&](Torch& torch, const auto& policy) {
-          return torch.from_numpy(std::move(copy), policy, name);
+          return torch.from_numpy(std::move(copy), policy, name, space_of(mem));
         });
       },
       py::arg("array"), py::arg("dp") = none, py::arg("name") = "", py::kw_only(), py::arg("dtype") = none,
+      py::arg("mem") = "hbm",
       "A tensor with the content that the array has now. The dtype is the array's, or is converted to the "
       "one given.");
 }

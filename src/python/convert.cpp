@@ -252,6 +252,12 @@ py::object to_python(const ParamValue& value) {
       value);
 }
 
+address::MemorySpace space_of(std::string_view name) {
+  for (const auto space : {address::MemorySpace::Tcm, address::MemorySpace::Sram, address::MemorySpace::Hbm})
+    if (name == to_string(space)) return space;
+  throw InputError({"tl.space", "", fmt::format("unknown memory space '{}'", name), "known: tcm, sram, hbm"});
+}
+
 std::optional<DPPolicy> policy_of(py::handle value) {
   if (value.is_none()) return {};
   if (!py::isinstance<DPPolicy>(value))

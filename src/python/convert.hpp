@@ -45,6 +45,8 @@ py::array to_numpy(NdArray array);
 /// A DPPolicy, a dict of its fields, or None.
 std::optional<DPPolicy> policy_of(py::handle value);
 PeCoord pe_of(py::handle value);
+/// `hbm`, `tcm`, `sram`.
+address::MemorySpace space_of(std::string_view name);
 std::vector<std::string> words_of(py::handle value);
 
 }  // namespace kernbench::python

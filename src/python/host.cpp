@@ -48,9 +48,8 @@ Listening::~Listening() {
 
 void Host::fail_interrupted() {
   *flag_ = false;
-  if (!is_main_thread()) PyErr_SetNone(PyExc_KeyboardInterrupt);
-  if (!is_main_thread() || PyErr_CheckSignals() != 0) throw py::error_already_set();
-  throw;
+  if (!is_main_thread() || PyErr_CheckSignals() == 0) PyErr_SetNone(PyExc_KeyboardInterrupt);
+  throw py::error_already_set();
 }
 
 // ── the context ──

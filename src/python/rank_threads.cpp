@@ -74,16 +74,24 @@ class RankThreads::Thread final : public Turn {
   ~Thread() override {
     quit();
     const py::gil_scoped_acquire gil;
-    try {
-      thread_.attr("join")();
-    } catch (py::error_already_set& error) {
-      error.discard_as_unraisable("the end of a rank");
-    }
+    const bool was_interrupted = join();
     thread_ = py::object();
+    if (was_interrupted)
+      PyErr_SetInterrupt();  // that was not for us: whoever called `spawn` is to learn of it
   }
 
  private:
   bool listens() const override { return false; }
+  /// Whether Ctrl-C came meanwhile.
+  bool join() {
+    for (bool interrupted = false;;) try {
+        return thread_.attr("join")(), interrupted;
+      } catch (py::error_already_set& error) {
+        if (!error.matches(PyExc_KeyboardInterrupt))
+          return error.discard_as_unraisable("the end of a rank"), interrupted;
+        interrupted = true;
+      }
+  }
   void live() {
     const py::gil_scoped_release free;
     set_number(PyThread_get_thread_ident());

@@ -29,6 +29,13 @@ int instruction_of(PyFrameObject* frame) {
 Recording::Recording(tl::Environment environment)
     : own_(std::make_unique<tl::Context>(std::move(environment))), context_(own_.get()) {}
 
+void Recording::know_shards(std::vector<tl::Shard> shards) {
+  if (!own_ || !own_->environment().shards.empty() || !own_->program().commands().empty()) return;
+  tl::Environment environment = own_->environment();
+  environment.shards = std::move(shards);
+  *own_ = tl::Context(std::move(environment));
+}
+
 void Recording::fail_over(const char* what) {
   throw tl::KernelError(
       {.id = "tl.over",

@@ -32,6 +32,8 @@ class Recording {
   }
   /// From now on calls count as made at this line; an empty file: at the Python line that runs, again.
   void pin_line(const std::string& file, std::uint32_t line);
+  /// A context made alone that knows no tensors, and has recorded nothing: these are its arguments.
+  void know_shards(std::vector<tl::Shard> shards);
   /// Where the kernel was launched; null: nowhere.
   Host* host() const { return host_; }
   bool is_over() const { return context_ == nullptr; }

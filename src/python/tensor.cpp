@@ -155,15 +155,21 @@ std::string repr(const DPPolicy& p) {
 void bind_policy(py::module_& m) {
   py::class_<DPPolicy>(m, "DPPolicy", "How a tensor is spread over the cubes and PEs of one SIP.")
       .def(py::init([](py::handle cube, py::handle pe, std::optional<int> num_cubes,
-                       std::optional<int> num_pes, py::handle tile) {
-             return DPPolicy{split_of(cube), split_of(pe), num_cubes, num_pes, tile_size_of(tile)};
+                       std::optional<int> num_pes, py::handle tile, int first_cube, int first_pe) {
+             DPPolicy policy{split_of(cube), split_of(pe), num_cubes, num_pes, tile_size_of(tile)};
+             policy.first_cube = first_cube;
+             policy.first_pe = first_pe;
+             return policy;
            }),
            py::kw_only(), py::arg("cube") = "replicate", py::arg("pe") = "replicate",
-           py::arg("num_cubes") = py::none(), py::arg("num_pes") = py::none(), py::arg("tile") = py::none())
+           py::arg("num_cubes") = py::none(), py::arg("num_pes") = py::none(), py::arg("tile") = py::none(),
+           py::arg("first_cube") = 0, py::arg("first_pe") = 0)
       .def_property_readonly("cube", [](const DPPolicy& p) { return std::string(to_string(p.cube)); })
       .def_property_readonly("pe", [](const DPPolicy& p) { return std::string(to_string(p.pe)); })
       .def_readonly("num_cubes", &DPPolicy::num_cubes)
       .def_readonly("num_pes", &DPPolicy::num_pes)
+      .def_readonly("first_cube", &DPPolicy::first_cube)
+      .def_readonly("first_pe", &DPPolicy::first_pe)
       .def_property_readonly("tile",
                              [](const DPPolicy& p) -> py::object {
                                if (!p.tile) return py::none();

@@ -41,12 +41,6 @@ std::string_view text_of(py::handle value, const char* what) {
   return {text, static_cast<std::size_t>(size)};
 }
 
-address::MemorySpace space_of(std::string_view name) {
-  for (const auto space : {address::MemorySpace::Tcm, address::MemorySpace::Sram, address::MemorySpace::Hbm})
-    if (name == to_string(space)) return space;
-  throw InputError({"tl.space", "", fmt::format("unknown memory space '{}'", name), "known: tcm, sram, hbm"});
-}
-
 // ── program ──
 
 py::object number_as(double number, DType dtype) {
@@ -245,11 +239,17 @@ bool is_call(const MathOpInfo& op) {
   }
 }
 
+/// `and`, `or` and `not` are Python's own words.
+std::string spelled(std::string_view name) {
+  const bool is_word = name == "and" || name == "or" || name == "not";
+  return (is_word ? "logical_" : "") + std::string(name);
+}
+
 void bind_elementwise(Class& c) {
   for (const MathOpInfo& info : math_ops()) {
     if (!is_call(info)) continue;
     const MathOp op = info.op;
-    const std::string name(info.name);
+    const std::string name = spelled(info.name);
     if (info.operands == 1)
       c.def(
           name.c_str(),
