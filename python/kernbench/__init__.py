@@ -24,6 +24,7 @@ from ._functional import FunctionalResult, run_functional
 from ._kernels import run_kernel
 from ._log import OpLog
 from ._collectives import collective, collectives
+from ._probe import probe
 from ._torch import Torch
 from . import _core, _machine
 

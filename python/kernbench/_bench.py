@@ -94,5 +94,17 @@ def run_bench(name, machine="default", *, device="all", verify=False, strict=Fal
     return result
 
 
+def _as_html(result):
+    """In a notebook: the bench's line, its launches and where the time went."""
+    import html
+    rows = "".join(f"<tr><td>{html.escape(t.name)}</td><td>{t.sip}</td><td>{t.total_ns:.3f}</td><td>{t.pe_exec_ns:.3f}</td><td>{bound:.3f}</td></tr>"
+                   for t, bound, _ in result.launches)
+    table = f"<table><tr><th>launch</th><th>sip</th><th>total ns</th><th>pe_exec ns</th><th>lower bound ns</th></tr>{rows}</table>"
+    return f"<p>{html.escape(result.line)}</p>{table}<pre>{html.escape(str(result.critical_path))}</pre>"
+
+
+setattr(_core.BenchResult, "_repr_html_", _as_html)
+
+
 def _word(value):
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -459,7 +459,20 @@ void bind_recording(Class& c) {
 
 void bind_ptr(py::module_& m) {
   py::class_<tl::Ptr> ptr(m, "Ptr", "A virtual address. Arithmetic is in bytes.");
-  ptr.def(py::init<std::uint64_t>(), py::arg("address") = 0);
+  ptr.def(py::init([](std::uint64_t address, py::handle dtype) {
+            return dtype.is_none() ? tl::Ptr(address) : tl::Ptr(address, dtype_of(dtype));
+          }),
+          py::arg("address") = 0, py::arg("dtype") = py::none());
+  ptr.def_property_readonly(
+      "dtype",
+      [](tl::Ptr p) -> py::object {
+        if (!p.dtype()) return py::none();
+        return to_python(*p.dtype());
+      },
+      "Of the tensor it leads to; None: it is a plain number.");
+  ptr.def(
+      "as_", [](tl::Ptr p, DType dtype) { return p.as(dtype); }, py::arg("dtype"),
+      "The same address, read and written as another dtype on purpose.");
   ptr.def_property_readonly("address", &tl::Ptr::address);
   ptr.def("__int__", &tl::Ptr::address).def("__index__", &tl::Ptr::address);
   ptr.def("__bool__", [](tl::Ptr p) { return !p.is_null(); });

@@ -158,3 +158,20 @@ def test_a_line_can_be_pinned():
 
     listing = record(kernel).listing
     assert "other.py:7" in listing and "kernel_test.py" in listing
+
+
+def test_a_pointer_knows_its_tensor():
+    seen = []
+
+    def kernel(x, tl):
+        shard = tl.shard(x)
+        seen.extend([x.dtype, (x + 4).dtype, shard.ptr.dtype, x.as_("i32").dtype])
+        tl.store(shard.ptr, tl.zeros(shard.shape, "f32"))  # converted, as Triton does
+
+    with kb.Torch("small") as torch:
+        x = torch.full(8, 1, "f16")
+        torch.launch("k", kernel, x)
+        assert (x.numpy() == 0).all()
+        with pytest.raises(kb.KernelError, match="f16"):
+            torch.launch("wrong", lambda x, tl: tl.load(x, (4,), "f32"), x)
+    assert seen == ["f16", "f16", "f16", "i32"] and kb.Ptr(4).dtype is None

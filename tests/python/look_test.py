@@ -93,6 +93,19 @@ def test_the_functional_runner():
         kb.run_functional(stuck, 2, "ring_1d", inputs[:2])
 
 
+def test_probes():
+    near, far = (kb.probe("sip0.cube0.pe0", f"sip0.cube{cube}.hbm_ctrl.pe0", "small") for cube in (0, 1))
+    assert 0 < near["total_ns"] < far["total_ns"] and far["formula_ns"] == far["total_ns"]
+    assert kb.probe("sip0.cube0.pe0", "sip0.cube0.hbm_ctrl.pe0", "small", op="write", bytes=4096)["bytes"] == 4096
+    with pytest.raises(kb.InputError, match="cube9"):
+        kb.probe("sip0.cube9.pe0", "host", "small")
+
+
+def test_a_result_shows_itself_in_a_notebook():
+    result = kb.run_bench("va-offset-verify", "small", n_elem=64)
+    assert "<table>" in result._repr_html_() and "va-offset-verify" in result._repr_html_()
+
+
 def test_a_shipped_bench_runs():
     result = kb.run_bench("va-offset-verify", "small", verify=True, n_elem=64)
     assert result.ok and "OK" in result.line and result.total_ns > 0 and result.lower_bound_ns > 0

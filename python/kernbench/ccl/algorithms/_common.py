@@ -1,6 +1,18 @@
 """Where a PE stands among those of its launch."""
 
 
+from ... import _core
+
+
+def dtype_of(t):
+    """The dtype of the tensor that a pointer leads to; of plain numbers f16."""
+    return getattr(t, "dtype", None) or "f16"
+
+
+def bytes_of(t):
+    return _core.dtype_of(dtype_of(t)).itemsize
+
+
 def rank_of(tl):
     """PEs of a cube first, then the cubes."""
     return tl.program_id(0) + tl.num_programs(0) * tl.program_id(1)

@@ -1,5 +1,5 @@
 """Ranks in a w × h grid: the ring of every row, then the ring of every column."""
-from ._common import around, rank_of
+from ._common import around, bytes_of, dtype_of, rank_of
 
 
 def grid_of(world_size):
@@ -10,6 +10,6 @@ def grid_of(world_size):
 
 def kernel(t, n_elem, world_size, tl):
     w, h = grid_of(world_size)
-    mine = t + rank_of(tl) * n_elem * 2
-    acc = around(tl, tl.load(mine, (n_elem,), "f16"), n_elem, "f16", w, "E", "W")
-    tl.store(mine, around(tl, acc, n_elem, "f16", h, "S", "N"))
+    mine = t + rank_of(tl) * n_elem * bytes_of(t)
+    acc = around(tl, tl.load(mine, (n_elem,), dtype_of(t)), n_elem, dtype_of(t), w, "E", "W")
+    tl.store(mine, around(tl, acc, n_elem, dtype_of(t), h, "S", "N"))
