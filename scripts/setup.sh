@@ -3,7 +3,7 @@
 # Usage: scripts/setup.sh build|python|test|bench|lint
 set -euo pipefail
 
-build=(g++ cmake ninja-build make ccache libfmt-dev libcli11-dev nlohmann-json3-dev libyaml-cpp-dev libsqlite3-dev)
+build=(g++ cmake ninja-build make ccache libfmt-dev libcli11-dev nlohmann-json3-dev libyaml-cpp-dev libsqlite3-dev zlib1g-dev)
 python=(python3 python3-dev python3-numpy pybind11-dev)
 test=(libgtest-dev libgmock-dev libopenblas-dev python3 python3-pytest mypy sqlite3)
 bench=(libbenchmark-dev libopenblas-dev python3 python3-simpy3)

@@ -33,6 +33,8 @@ constexpr const char* kExamples =
     "  kernbench run --bench matmul-composite --verify-data\n"
     "  kernbench run --bench matmul-composite M=128 variant=load_ref --set cube.hbm.access_ns=30\n"
     "  kernbench run --bench ccl-allreduce --verify-data     an all-reduce over all SIPs\n"
+    "  kernbench run --bench gpt3-qkv --save run.db          keep everything it did\n"
+    "  kernbench explain run.db --sensitivity               why it took that long, and what would help\n"
     "  kernbench topology show                              the default machine\n"
     "  kernbench topology show small --set sip.cube_mesh.w=4\n"
     "  kernbench topology check my_machine.yaml\n"
@@ -70,6 +72,9 @@ int run(int argc, char** argv, Registry& registry) {
   cli::Session session{
       registry, argc > 0 ? std::filesystem::path(argv[0]).filename().string() : "kernbench", {}};
   cli::add_run_command(app, session);
+  cli::add_explain_command(app, session);
+  cli::add_diff_command(app, session);
+  cli::add_trace_command(app, session);
   cli::add_topology_command(app, session);
   cli::add_list_command(app, session);
   cli::add_describe_command(app, session);

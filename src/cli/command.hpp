@@ -23,6 +23,9 @@ struct Session {
 };
 
 void add_run_command(CLI::App& app, Session& session);
+void add_explain_command(CLI::App& app, Session& session);
+void add_diff_command(CLI::App& app, Session& session);
+void add_trace_command(CLI::App& app, Session& session);
 void add_topology_command(CLI::App& app, Session& session);
 void add_list_command(CLI::App& app, Session& session);
 /// What `list` lists: `benches`, …

@@ -8,8 +8,8 @@
 
 namespace kernbench::cli {
 
-/// `[######----] 6/10 launch q  1.25 ms simulated, 12.3 M events`
-std::string progress_line(const bench::RunProgress& progress);
+/// `[######----] 6/10 launch q  1.25 ms simulated, 12.3 M events, 4.1 M/s, about 8 s left`; `seconds`: since the begin.
+std::string progress_line(const bench::RunProgress& progress, double seconds);
 
 class ProgressDisplay {
  public:

@@ -1,5 +1,6 @@
 // `kernbench run --bench NAME [option=value …]`
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <functional>
@@ -12,8 +13,10 @@
 #include "bench/run_json.hpp"
 #include "cli/command.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/json_text.hpp"
 #include "cli/progress.hpp"
 #include "cli/run_text.hpp"
+#include "cli/trace_text.hpp"
 #include "kernbench/error.hpp"
 #include "report/save.hpp"
 
@@ -31,15 +34,12 @@ struct RunCommand {
   std::string json;
   std::string save;
   std::uint64_t save_ops = 0;  // 0: all
+  std::string trace;
+  report::TraceOptions trace_options;
   bool quiet = false;
 
   bool json_to_stdout() const { return json == "-"; }
 };
-
-/// A file's name may be no UTF-8, JSON must be.
-std::string json_text(const nlohmann::ordered_json& json) {
-  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
-}
 
 /// 3 where a bound was beaten: that is our fault, not the program's.
 int exit_code(const bench::RunResult& result) {
@@ -78,11 +78,29 @@ report::RunRecipe recipe_of(const RunCommand& command) {
   return {text, command.machine.ccl_file, command.machine.ccl_overrides(), command.verify};
 }
 
-/// Beside the result that it is about, as a saved run.
-void save_result(const RunCommand& command, Torch& torch, const bench::RunResult& result,
-                 const std::atomic<bool>& interrupt) {
+/// A saved run that nobody asked for, which goes when the trace has been made of it.
+class PassingFile {
+ public:
+  explicit PassingFile(const std::string& beside) : path_(fmt::format("{}.{}.db", beside, ::getpid())) {}
+  ~PassingFile() { ::unlink(path_.c_str()); }
+  PassingFile(const PassingFile&) = delete;
+  PassingFile& operator=(const PassingFile&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  const std::string path_;
+};
+
+/// Keeps the run as a file, as trace events, or both. What there is to say of it.
+std::string keep_result(const RunCommand& command, Torch& torch, const bench::RunResult& result,
+                        const std::atomic<bool>& interrupt) {
   const std::uint64_t most = command.save_ops == 0 ? UINT64_MAX : command.save_ops;
-  report::save(result, torch, recipe_of(command), command.save, {.most_ops = most, .interrupt = &interrupt});
+  const PassingFile passing(command.trace);
+  const std::string& path = command.save.empty() ? passing.path() : command.save;
+  report::save(result, torch, recipe_of(command), path, {.most_ops = most, .interrupt = &interrupt});
+  if (command.trace.empty()) return "";
+  return trace_text(command.trace,
+                    report::write_trace(SavedRun::open(path), command.trace, command.trace_options));
 }
 
 int run_bench_command(const Session& session, const RunCommand& command) {
@@ -93,11 +111,13 @@ int run_bench_command(const Session& session, const RunCommand& command) {
   device.sips(machine);
   if (!command.json.empty() && !command.json_to_stdout()) check_writable(command.json);
   if (!command.save.empty()) report::check_place(command.save);
+  if (!command.trace.empty()) check_writable(command.trace);
   const InterruptFlag interrupt;
   std::function<void(Torch&, const bench::RunResult&)> finished;
-  if (!command.save.empty())
+  if (!command.save.empty() || !command.trace.empty())
     finished = [&](Torch& torch, const bench::RunResult& run) {
-      save_result(command, torch, run, interrupt.flag());
+      const std::string kept = keep_result(command, torch, run, interrupt.flag());
+      if (!command.quiet && !command.json_to_stdout()) write_stdout(kept);
     };
   bench::RunResult result = [&] {
     ProgressDisplay display(command.quiet ? ProgressDisplay::Kind::none : ProgressDisplay::kind_for_stderr());
@@ -159,6 +179,17 @@ void declare(CLI::App& command, RunCommand& options, const Session& session) {
           "Of a run with more operations, keep those of the first, the last and every k-th launch alone")
       ->type_name("N")
       ->check(CLI::PositiveNumber);
+  command
+      .add_option("--trace", options.trace,
+                  "Write the run as trace events, for Perfetto; compressed if it ends in .gz")
+      ->type_name("FILE")
+      ->check(needs_a_name());
+  command
+      .add_option("--trace-ops", options.trace_options.most_ops,
+                  "Operations to show there at most, those of the critical path first")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   command.add_flag("--quiet", options.quiet, "Print the bench's line alone, and no progress");
 }
 

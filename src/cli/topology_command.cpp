@@ -11,6 +11,7 @@
 #include "base/file.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
+#include "cli/json_text.hpp"
 #include "cli/machine_tree.hpp"
 #include "kernbench/error.hpp"
 #include "kernbench/graph.hpp"
@@ -23,11 +24,6 @@ namespace {
 
 using topology::Graph;
 using topology::Machine;
-
-/// A file's name may be no UTF-8, JSON must be.
-std::string json_text(const nlohmann::ordered_json& json) {
-  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
-}
 
 void add_show(CLI::App& topology, Session& session) {
   struct Options {

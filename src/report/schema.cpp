@@ -105,7 +105,10 @@ const TableSpec& table_spec(std::string_view name) {
 std::span<const std::string_view> view_and_index_sql() { return kViewsAndIndices; }
 
 TableWriter::TableWriter(Database& database, std::string_view name, TableSums& sums)
-    : name_(name), sums_(sums), insert_(database.prepare(insert_into(database, name))) {}
+    : name_(name),
+      sums_(sums),
+      insert_(database.prepare(insert_into(database, name))),
+      bound_(columns_of(database, name)) {}
 
 TableWriter::~TableWriter() { sums_[name_] = hash_.sum(); }
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 #include "report/sqlite.hpp"
 #include "trace/hash.hpp"
@@ -87,10 +88,34 @@ class TableWriter {
       put_null(parameter);
     }
   }
-  void put_null(int parameter) { hash_.add_null(), insert_.bind_null(parameter); }
+  /// What a parameter is bound to. It stays so from row to row: what does not change is not bound again. Of a text it
+  /// is the place, for SQLite looks there when the row is inserted.
+  struct Bound {
+    enum class Kind { nothing, null, integer, real, text } kind = Kind::nothing;
+    std::uint64_t word = 0;
+    std::size_t size = 0;
+    friend bool operator==(const Bound&, const Bound&) = default;
+  };
+  using Kind = Bound::Kind;
+  static Bound bound(std::int64_t value) { return {Kind::integer, static_cast<std::uint64_t>(value), 0}; }
+  static Bound bound(double value) { return {Kind::real, std::bit_cast<std::uint64_t>(value), 0}; }
+  static Bound bound(std::string_view text) {
+    return {Kind::text, reinterpret_cast<std::uintptr_t>(text.data()), text.size()};
+  }
+  bool changes(int parameter, const Bound& now) {
+    Bound& last = bound_[static_cast<std::size_t>(parameter - 1)];
+    if (last == now) return false;
+    last = now;
+    return true;
+  }
+  void put_null(int parameter) {
+    hash_.add_null();
+    if (changes(parameter, {Kind::null, 0, 0})) insert_.bind_null(parameter);
+  }
   template <class T>
   void put_value(int parameter, T value) {
-    hash_.add(value), insert_.bind(parameter, value);
+    hash_.add(value);
+    if (changes(parameter, bound(value))) insert_.bind(parameter, value);
   }
   void insert() {
     hash_.end_row();
@@ -101,6 +126,7 @@ class TableWriter {
   const std::string name_;
   TableSums& sums_;
   Statement insert_;
+  std::vector<Bound> bound_;
   RowHash hash_;
 };
 

@@ -21,6 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::AllOf;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
@@ -264,9 +265,12 @@ TEST(RunText, HazardsAreFailuresIfStrict) {
 }
 
 TEST(Progress, IsABarOfRequests) {
-  EXPECT_EQ(cli::progress_line(
-                {.done = 6, .submitted = 8, .current = "launch q", .now = 1500_ns, .events = 2'500'000}),
-            "[###############-----] 6/8 launch q  1.500 us simulated, 2.5 M events");
+  const bench::RunProgress progress{
+      .done = 6, .submitted = 8, .current = "launch q", .now = 1500_ns, .events = 2'500'000};
+  EXPECT_EQ(cli::progress_line(progress, 2),
+            "[###############-----] 6/8 launch q  1.500 us simulated, 2.5 M events, 1.2 M/s");
+  // 6 of 8 took 30 s: the other two take 10.
+  EXPECT_THAT(cli::progress_line(progress, 30), EndsWith(", 0.1 M/s, about 10 s left"));
 }
 
 TEST_F(RunCommand, SavesARunThatHoldsItsJson) {

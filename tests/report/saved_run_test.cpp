@@ -9,6 +9,8 @@
 #include <set>
 
 #include "bench/run_json.hpp"
+#include "kernbench/deadlock.hpp"
+#include "kernbench/distributed.hpp"
 #include "kernbench/error.hpp"
 #include "report/saved.hpp"
 #include "temp_folder.hpp"
@@ -180,6 +182,25 @@ TEST_F(SavedRuns, ARunThatFailedIsSavedWithWhatItSaid) {
   EXPECT_THAT(saved.value("failure"), HasSubstr("nobody sends"));
   EXPECT_EQ(saved.value("ok"), "false");
   EXPECT_GT(saved.op_count(), 0u);
+}
+
+TEST_F(SavedRuns, ADeadlockIsSavedWithWhatWasDoneBeforeIt) {
+  const Bench stuck = bench_of([](Torch& torch, const Options&, BenchReport&) {
+    const Tensor x = torch.empty({8, 64}, f16, DPPolicy{.pe = Split::row_wise, .num_cubes = 1}, "x");
+    dist::launch(
+        torch, {.name = "stuck", .topology = "intracube_ring"},
+        [](tl::Context& tl, tl::Ptr p) {
+          tl.load(p, {64}, f16);
+          if (tl.program_id(0) == 1) tl.recv("W", {64}, f16);
+        },
+        x);
+  });
+  EXPECT_THROW(save_bench(stuck, {}, db()), IpcqDeadlock);
+  const SavedRun saved = SavedRun::open(db());
+  EXPECT_THAT(saved.value("failure"), HasSubstr("1 program cannot go on"));
+  const auto loads = saved.query("SELECT count(*) FROM ops WHERE kind = 'dma_read'");
+  EXPECT_EQ(std::get<std::int64_t>(loads[0][0]), 8);
+  EXPECT_EQ(saved.log().hash(), saved.hash());
 }
 
 TEST_F(SavedRuns, BeyondALimitFirstLastAndEveryKthLaunchStay) {

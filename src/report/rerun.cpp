@@ -1,0 +1,125 @@
+#include "report/rerun.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "base/text.hpp"
+#include "kernbench/error.hpp"
+
+namespace kernbench::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+bool is_of_ccl(const std::string& override) { return override.starts_with("ccl."); }
+
+/// An option's value as a word of the command line has it.
+std::string word_of(const Json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (!value.is_array()) return value.dump();
+  std::string text = "[";
+  for (const Json& one : value) text += (text.size() > 1 ? ", " : "") + word_of(one);
+  return text + "]";
+}
+
+std::vector<std::string> words_of(const Json& options) {
+  std::vector<std::string> words;
+  for (const auto& [name, value] : options.items())
+    if (!value.is_null()) words.push_back(fmt::format("{}={}", name, word_of(value)));
+  return words;
+}
+
+const Bench& bench_of(const SavedRun& run, const Registry& registry) {
+  const std::string name = run.value("bench");
+  if (!name.empty() && registry.benches.find(name) != nullptr) return *registry.benches.find(name);
+  throw InputError(
+      {"explain.no-bench", shown_path(run.path()),
+       name.empty()
+           ? std::string("the run is of a program of one's own, which cannot be run again from its file")
+           : fmt::format("the run is of bench {}, which this program does not have", quote(name)),
+       "run your program again with the changed machine, save_run it, and compare: kernbench diff A B"});
+}
+
+}  // namespace
+
+Rerun::Rerun(const SavedRun& run, const Registry& registry)
+    : registry_(registry), yaml_(run.machine()), path_(run.path()), bench_(&bench_of(run, registry)) {
+  const Json all = Json::parse(run.json());
+  options_ = bench_->read_options(words_of(all.at("options")));
+  device_ = all.at("device").get<std::string>();
+  ccl_ = all.at("recipe").at("ccl").get<std::string>();
+  ccl_overrides_ = all.at("recipe").at("ccl_overrides").get<std::vector<std::string>>();
+  machine_ = machine_with({});
+}
+
+topology::Machine Rerun::machine_with(const Overrides& overrides) const {
+  Overrides of_machine;
+  std::ranges::copy_if(overrides, std::back_inserter(of_machine), std::not_fn(is_of_ccl));
+  return topology::load_machine_text(yaml_, path_, of_machine, registry_.components);
+}
+
+bench::RunOptions Rerun::options_with(const Overrides& overrides) const {
+  bench::RunOptions how;
+  how.device = DeviceSelector::parse(device_);
+  how.ccl = ccl_;
+  how.collectives = &registry_.collectives;
+  how.ccl_overrides = ccl_overrides_;
+  std::ranges::copy_if(overrides, std::back_inserter(how.ccl_overrides), is_of_ccl);
+  how.threads = 1;
+  return how;
+}
+
+void Rerun::check(const Variant& variant) const { machine_with(variant.overrides); }
+
+VariantResult Rerun::one(const Variant& variant, const std::atomic<bool>* interrupt) const {
+  bench::RunOptions how = options_with(variant.overrides);
+  how.interrupt = interrupt;
+  const bench::RunResult result = bench::run(*bench_, options_, machine_with(variant.overrides), how);
+  VariantResult out{result.total, result.hash, result.lower_bound.time, {}, 0, {}};
+  if (!result.critical_path.by_resource.empty()) {
+    out.limit = result.critical_path.by_resource.front().name;
+    out.limit_share = result.critical_path.by_resource.front().fraction;
+  }
+  return out;
+}
+
+std::vector<VariantResult> Rerun::all(const std::vector<Variant>& variants,
+                                      const std::atomic<bool>* interrupt,
+                                      const std::function<void(std::size_t)>& done) const {
+  std::vector<VariantResult> results(variants.size());
+  std::atomic<std::size_t> next = 0;
+  std::size_t ended = 0;
+  std::mutex mutex;
+  std::exception_ptr stopped;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < variants.size(); i = next++) {
+      try {
+        results[i] = one(variants[i], interrupt);
+      } catch (const runtime::Interrupted&) {
+        const std::scoped_lock lock(mutex);
+        stopped = std::current_exception();
+        next = variants.size();
+      } catch (const std::exception& error) {
+        results[i].failure = error.what();
+      }
+      const std::scoped_lock lock(mutex);
+      ++ended;
+      if (done) done(ended);
+    }
+  };
+  {
+    std::vector<std::jthread> threads;
+    const std::size_t most =
+        std::min<std::size_t>(variants.size(), std::max(1U, std::thread::hardware_concurrency()));
+    for (std::size_t t = 1; t < most; ++t) threads.emplace_back(work);
+    work();
+  }
+  if (stopped) std::rethrow_exception(stopped);
+  return results;
+}
+
+}  // namespace kernbench::report

@@ -1,0 +1,90 @@
+// `explain`, `trace` and `diff` from outside: what they say of saved runs, and what they refuse.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "cli/run_program.hpp"
+#include "temp_folder.hpp"
+
+namespace kernbench {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+using Json = nlohmann::json;
+
+class Seeing : public ::testing::Test, protected testing::TempFolder {
+ protected:
+  /// A small product, saved.
+  std::string saved(const std::string& name, std::vector<std::string> more = {}) const {
+    std::vector<std::string> words = {"run",     "--bench", "matmul-composite", "M=64",
+                                      "K=128",   "N=64",    "--topology",       "small",
+                                      "--quiet", "--save",  file(name)};
+    words.insert(words.end(), more.begin(), more.end());
+    succeeds(words);
+    return file(name);
+  }
+};
+
+TEST_F(Seeing, ExplainSaysWhatLimitsARunFromItsFileAlone) {
+  const std::string run = saved("run.db");
+  EXPECT_THAT(succeeds({"explain", run}),
+              AllOf(StartsWith("matmul-composite: "), HasSubstr("what limits it\n 1. "),
+                    HasSubstr("by source line")));
+  EXPECT_EQ(Json::parse(succeeds({"explain", run, "--json"})).at("launches").at(0).at("name"), "matmul");
+}
+
+TEST_F(Seeing, WhatIfTriesChangesOneByOneAndTogether) {
+  const std::string run = saved("run.db");
+  const std::string faster = "cube.hbm.hbm_to_router_bw_gbs=512";
+  const Json tried = Json::parse(
+      succeeds({"explain", run, "--json", "--what-if", faster, "--what-if", "pe.pe_gemm.tile_cycles=8"}));
+  ASSERT_EQ(tried.at("variants").size(), 3u);
+  succeeds({"run", "--bench", "matmul-composite", "M=64", "K=128", "N=64", "--topology", "small", "--set",
+            faster, "--quiet", "--json", file("set.json")});
+  const Json expected = Json::parse(std::ifstream(file("set.json")));
+  EXPECT_EQ(tried["variants"][0]["total_ns"], expected["sim"]["total_ns"]);
+  EXPECT_EQ(tried["variants"][0]["op_log_hash"], expected["sim"]["op_log_hash"]);
+  EXPECT_THAT(succeeds({"explain", run, "--what-if", faster}),
+              AllOf(HasSubstr("as it ran"), HasSubstr(faster)));
+  EXPECT_THAT(refused({"explain", run, "--what-if", "cube.hbm.bandwith=1"}), HasSubstr("bandwith"));
+}
+
+TEST_F(Seeing, DiffSaysTheSameOrWhatChanged) {
+  const std::string a = saved("a.db"), b = saved("b.db"), c = saved("c.db", {"--set", "pe.clock_ghz=2"});
+  EXPECT_EQ(succeeds({"diff", a, b}), "the same run\n");
+  EXPECT_THAT(succeeds({"diff", a, c}),
+              AllOf(HasSubstr("pe.clock_ghz: 1 → 2"), HasSubstr("the same commands")));
+}
+
+TEST_F(Seeing, TraceIsWrittenByARunAndFromItsFileAlike) {
+  const std::string run = saved("run.db", {"--trace", file("a.json")});
+  EXPECT_THAT(succeeds({"trace", run, "-o", file("b.json")}), HasSubstr("ui.perfetto.dev"));
+  const auto text = [&](const char* name) {
+    std::ifstream in(file(name));
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  };
+  EXPECT_EQ(text("a.json"), text("b.json"));
+  EXPECT_GT(Json::parse(text("a.json")).at("traceEvents").size(), 100u);
+  EXPECT_THAT(succeeds({"run", "--bench", "matmul-composite", "M=64", "--topology", "small", "--trace",
+                        file("c.json.gz"), "--trace-ops", "10"}),
+              HasSubstr("c.json.gz: 10 operations"));
+  EXPECT_EQ(files(), 4u);
+}
+
+TEST_F(Seeing, WhatIsNoSavedRunIsRefused) {
+  std::ofstream(file("text")) << "something else";
+  for (const char* command : {"explain", "trace", "diff"}) {
+    std::vector<std::string> words = {command, file("text")};
+    if (std::string(command) == "diff") words.push_back(file("text"));
+    if (std::string(command) == "trace") words.insert(words.end(), {"-o", file("out.json")});
+    EXPECT_THAT(refused(words), HasSubstr("not a saved run of KernBench"));
+  }
+  EXPECT_THAT(refused({"explain", file("missing")}), HasSubstr("no such file"));
+}
+
+}  // namespace
+}  // namespace kernbench
