@@ -28,5 +28,7 @@ from ._probe import probe
 from ._torch import Torch
 from . import _core, _machine
 
+interleaved = DPPolicy.interleaved
+
 for _dtype in _core.dtypes():
     globals()[_dtype] = _dtype

@@ -1,4 +1,6 @@
 """The context of a host program: what `torch` is to a PyTorch program."""
+import weakref
+
 from . import _core
 from ._distributed import Distributed, Group, Multiprocessing
 from ._kernels import name_of, place_of_tl
@@ -44,6 +46,23 @@ class Accelerator:
         return self._torch._device_count()
 
 
+_contexts = weakref.WeakValueDictionary()  # of tensors that ask for theirs
+_core.Tensor._torch = property(lambda self: _contexts[self._host_id])
+
+
+def _stride(self, dim=None):
+    """Of the logical tensor, in elements: what a kernel's pointer arithmetic counts by."""
+    steps, step = [], 1
+    for extent in reversed(self.shape):
+        steps.append(step)
+        step *= extent
+    steps = tuple(reversed(steps))
+    return steps if dim is None else steps[dim]
+
+
+_core.Tensor.stride = _stride
+
+
 class Torch(_core.Torch):
     """One simulated machine and a host program's view of it.
 
@@ -53,6 +72,7 @@ class Torch(_core.Torch):
 
     def __init__(self, machine="default", **options):
         super().__init__(machine_of(machine), **options)
+        _contexts[self._host_id] = self
 
     # Made when they are used: a context that held them would only go with the garbage collector.
     ahbm = property(Ahbm)
@@ -65,7 +85,18 @@ class Torch(_core.Torch):
         """Over a context that C++ has made."""
         self = cls.__new__(cls)
         _core.Torch.__init__(self, core)
+        _contexts[self._host_id] = self
         return self
+
+    def empty_like(self, tensor, dtype=None, name=""):
+        """A tensor of the same shape, dtype and placement, without content."""
+        return self.empty(tensor.shape, dtype or tensor.dtype, dp=tensor.dp, name=name)
+
+    def zeros_like(self, tensor, dtype=None, name=""):
+        return self.zeros(tensor.shape, dtype or tensor.dtype, dp=tensor.dp, name=name)
+
+    def full_like(self, tensor, value, dtype=None, name=""):
+        return self.full(tensor.shape, value, dtype or tensor.dtype, dp=tensor.dp, name=name)
 
     def __enter__(self):
         return self

@@ -4,6 +4,7 @@
 
 #include "kernbench/error.hpp"
 #include "python/host.hpp"
+#include "runtime/engine.hpp"
 
 namespace kernbench::python {
 
@@ -131,6 +132,30 @@ void bind_history(Class& c) {
   c.def_property_readonly("closed", [](const PyTorch& s) { return s.host->is_over(); });
 }
 
+/// The bytes of a tensor as they lie in memory, without a request of the host.
+py::array look(const PyTorch& self, const PyTensor& tensor) {
+  const Tensor& t = tensor.get();
+  NdArray array(t.dtype(), t.shape());
+  runtime::Engine& engine = self.host->torch().engine();
+  self.host->work([&] { engine.read_memory({t.sip(), 0, 0}, t.ptr().address(), array.bytes()); });
+  return to_numpy(std::move(array));
+}
+
+py::object tensor_at(const PyTorch& self, std::uint64_t address) {
+  const runtime::TensorState* tensor = self.host->torch().engine().tensor_at(address);
+  if (tensor == nullptr) return py::none();
+  const auto& storage = *tensor->storage();
+  const auto begin = storage.base.raw();
+  return py::make_tuple(begin, begin + static_cast<std::uint64_t>(tensor->layout().bytes()), storage.name);
+}
+
+void bind_memory(Class& c) {
+  c.def("_look", &look);
+  c.def("_tensor_at", &tensor_at);
+  c.def_property_readonly("_host_id",
+                          [](const PyTorch& s) { return reinterpret_cast<std::uintptr_t>(s.host.get()); });
+}
+
 PyTorch make_context(const topology::Machine& machine, bool data, int threads, int replay_threads,
                      bool hazards, const std::string& log, const std::string& log_folder) {
   TorchOptions options;
@@ -168,6 +193,7 @@ void bind_context(py::module_& m) {
   bind_launches(c);
   bind_devices(c);
   bind_history(c);
+  bind_memory(c);
 }
 
 }  // namespace kernbench::python

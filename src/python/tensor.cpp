@@ -88,6 +88,8 @@ void bind_attributes(Class& c) {
   c.def_property_readonly(
       "ptr", [](const PyTensor& t) { return t.get().ptr(); }, "What a kernel gets for it: its virtual base.");
   c.def("data_ptr", [](const PyTensor& t) { return t.get().ptr().address(); });
+  c.def_property_readonly("_host_id",
+                          [](const PyTensor& t) { return reinterpret_cast<std::uintptr_t>(t.host.get()); });
   c.def_property_readonly("_is_tensor", [](const PyTensor&) { return true; });
   c.def("__len__", [](const PyTensor& t) {
     const Shape& shape = t.get().shape();
@@ -144,7 +146,72 @@ std::optional<TileSize> tile_size_of(py::handle value) {
   return TileSize{size[0], size[1]};
 }
 
+runtime::IndexRange range_of(py::handle value) {
+  if (py::isinstance<py::int_>(value)) return {value.cast<int>(), value.cast<int>() + 1};
+  const py::tuple bounds(py::reinterpret_borrow<py::object>(value));
+  if (bounds.size() != 2) throw py::type_error("a range of cubes or PEs is (begin, end), or one number");
+  return {bounds[0].cast<int>(), bounds[1].cast<int>()};
+}
+
+PePlace place_of(py::handle value) {
+  const py::tuple place(py::reinterpret_borrow<py::object>(value));
+  if (place.size() != 2) throw py::type_error("a PE of a SIP is (cube, pe)");
+  return {place[0].cast<int>(), place[1].cast<int>()};
+}
+
+/// "zigzag", a list of (cube, pe), or a function of (number, row, column) of a tile.
+DealOrder order_of(const py::object& order) {
+  if (py::isinstance<py::str>(order)) {
+    if (order.cast<std::string>() == "zigzag") return zigzag;
+    throw py::type_error(
+        "an order is 'zigzag', a list of (cube, pe), or a function of (number, row, column)");
+  }
+  if (PyCallable_Check(order.ptr()))
+    return [order](TileIndex tile) {
+      const py::gil_scoped_acquire gil;
+      return place_of(order(tile.number, tile.row, tile.col));
+    };
+  std::vector<PePlace> list;
+  for (const py::handle place : order) list.push_back(place_of(place));
+  return list;
+}
+
+void bind_own_placement(py::class_<DPPolicy>& policy) {
+  policy
+      .def(
+          "on",
+          [](const DPPolicy& p, py::handle cubes, py::handle pes) {
+            return p.on(range_of(cubes), range_of(pes));
+          },
+          py::arg("cubes"), py::arg("pes"),
+          "The same policy over these cubes and these PEs of each: (begin, end).")
+      .def_static(
+          "dealt",
+          [](py::handle tile, const py::object& order) {
+            return DPPolicy::dealt(*tile_size_of(tile), order_of(order));
+          },
+          py::arg("tile"), py::arg("order"),
+          "Tiles of a size dealt by 'zigzag', a list of (cube, pe), or a function of (number, row, column).")
+      .def_static("by_head", &DPPolicy::by_head, py::arg("heads"), py::arg("pes"),
+                  "Head h lies on PEs h · pes … of the policy, which split its rows.")
+      .def_static(
+          "interleaved", [](std::int64_t bytes) { return DPPolicy::interleaved(Bytes(bytes)); },
+          py::arg("bytes") = 4096, "Addresses in row-major order, pages dealt over the slices of all PEs.")
+      .def_static("given", &DPPolicy::given, py::arg("shards"), "Shards by hand.")
+      .def_static(
+          "whole_on", [](py::handle at) { return DPPolicy::whole_on(place_of(at)); }, py::arg("at"),
+          "Whole on one PE: (cube, pe).")
+      .def_property_readonly("is_interleaved",
+                             [](const DPPolicy& p) {
+                               return p.own && std::holds_alternative<runtime::InterleavedPages>(*p.own);
+                             })
+      .def_property_readonly(
+          "is_own", [](const DPPolicy& p) { return p.own.has_value(); },
+          "Whether it is placed otherwise than by splits of axes.");
+}
+
 std::string repr(const DPPolicy& p) {
+  if (p.own) return fmt::format("<DPPolicy {}>", to_string(p));
   std::string text = fmt::format("DPPolicy(cube='{}', pe='{}'", to_string(p.cube), to_string(p.pe));
   if (p.num_cubes) text += fmt::format(", num_cubes={}", *p.num_cubes);
   if (p.num_pes) text += fmt::format(", num_pes={}", *p.num_pes);
@@ -153,17 +220,18 @@ std::string repr(const DPPolicy& p) {
 }
 
 void bind_policy(py::module_& m) {
-  py::class_<DPPolicy>(m, "DPPolicy", "How a tensor is spread over the cubes and PEs of one SIP.")
-      .def(py::init([](py::handle cube, py::handle pe, std::optional<int> num_cubes,
-                       std::optional<int> num_pes, py::handle tile, int first_cube, int first_pe) {
-             DPPolicy policy{split_of(cube), split_of(pe), num_cubes, num_pes, tile_size_of(tile)};
-             policy.first_cube = first_cube;
-             policy.first_pe = first_pe;
-             return policy;
-           }),
-           py::kw_only(), py::arg("cube") = "replicate", py::arg("pe") = "replicate",
-           py::arg("num_cubes") = py::none(), py::arg("num_pes") = py::none(), py::arg("tile") = py::none(),
-           py::arg("first_cube") = 0, py::arg("first_pe") = 0)
+  py::class_<DPPolicy> c(m, "DPPolicy", "How a tensor is spread over the cubes and PEs of one SIP.");
+  bind_own_placement(c);
+  c.def(py::init([](py::handle cube, py::handle pe, std::optional<int> num_cubes, std::optional<int> num_pes,
+                    py::handle tile, int first_cube, int first_pe) {
+          DPPolicy policy{split_of(cube), split_of(pe), num_cubes, num_pes, tile_size_of(tile)};
+          policy.first_cube = first_cube;
+          policy.first_pe = first_pe;
+          return policy;
+        }),
+        py::kw_only(), py::arg("cube") = "replicate", py::arg("pe") = "replicate",
+        py::arg("num_cubes") = py::none(), py::arg("num_pes") = py::none(), py::arg("tile") = py::none(),
+        py::arg("first_cube") = 0, py::arg("first_pe") = 0)
       .def_property_readonly("cube", [](const DPPolicy& p) { return std::string(to_string(p.cube)); })
       .def_property_readonly("pe", [](const DPPolicy& p) { return std::string(to_string(p.pe)); })
       .def_readonly("num_cubes", &DPPolicy::num_cubes)

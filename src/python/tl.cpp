@@ -523,6 +523,7 @@ void bind_tl(py::module_& m) {
   bind_reductions(c);
   bind_queues(c);
   bind_recording(c);
+  bind_lanes(c);
 }
 
 }  // namespace kernbench::python

@@ -131,6 +131,13 @@ class Engine : public std::enable_shared_from_this<Engine> {
   void finish();
   bool finished() const { return finished_; }
 
+  // ── memory ──
+  /// The tensor that holds the byte at a virtual address; null if none does.
+  TensorState* tensor_at(std::uint64_t address) const;
+  /// What lies there once everything submitted so far is done. InputError (`tensor.scalar`) where no tensor of the PE's
+  /// SIP does, NoData.
+  void read_memory(PeCoord pe, std::uint64_t address, std::span<std::byte> out);
+
   // ── what happened ──
   RunBooks books() { return {processors_, log_, requests_}; }
   trace::RunLog log() const;
@@ -154,7 +161,6 @@ class Engine : public std::enable_shared_from_this<Engine> {
   void give_up(const std::exception_ptr& why);
   void let_go();
   void drop_programs();
-  TensorState* tensor_at(std::uint64_t address) const;
   Stream& reading_stream(const TensorState& tensor);
   std::shared_ptr<Request> last_writer(const TensorState& tensor) const;
   RunReplay& replay();
@@ -164,7 +170,6 @@ class Engine : public std::enable_shared_from_this<Engine> {
   tl::Environment environment(const LaunchSpec& spec, const std::vector<const TensorState*>& tensors,
                               PeCoord pe);
   double read_scalar(PeCoord pe, std::uint64_t address, DType dtype);
-  void read_memory(PeCoord pe, std::uint64_t address, std::span<std::byte> out);
   void fetch_scalar(TensorState& tensor, PeCoord pe, std::int64_t offset, std::span<std::byte> out);
 
   const TorchOptions options_;
