@@ -45,6 +45,16 @@ struct Tolerance {
   double absolute = 0;
 };
 
+/// What a launch asked of the machine and what it did: for benches that report their launches one by one.
+struct LaunchFigures {
+  Time lower_bound;                       // no simulation can be faster
+  std::string bound_by;                   // the resource that sets it
+  Time matrix, vector, hbm;               // work ÷ rate of the unit and slice that have most of it
+  std::optional<trace::Summary> summary;  // of this launch alone; not given: there is no log
+  trace::Utilization engines;             // 0 … 1
+  double hbm_use = 0, link_use = 0;       // of the slices it used, of the busiest link
+};
+
 /// What a bench has to say. Filled in by the bench, printed by whoever runs it.
 class BenchReport {
  public:
@@ -65,6 +75,13 @@ class BenchReport {
   /// `OK`, `FAIL` or `not checked`: the outcome, to end the line with.
   std::string_view verdict() const { return !outcome_ ? "not checked" : *outcome_ ? "OK" : "FAIL"; }
 
+  /// The figures of a launch that is done; empty ones where the bench is not run by `run`.
+  LaunchFigures figures(const runtime::Handle& launch) const {
+    return figures_of_ ? figures_of_(launch) : LaunchFigures();
+  }
+  using FiguresOf = std::function<LaunchFigures(const runtime::Handle&)>;
+  void figures_from(FiguresOf source) { figures_of_ = std::move(source); }  // for those who run benches
+
   /// Not given: not asked, or nothing was compared.
   std::optional<bool> outcome() const { return outcome_; }
   const std::vector<std::string>& complaints() const { return complaints_; }
@@ -77,6 +94,7 @@ class BenchReport {
   std::vector<std::string> complaints_;
   std::vector<std::pair<std::string, ParamValue>> results_;
   std::string line_;
+  FiguresOf figures_of_;
 };
 
 using HostFunction = std::function<void(Torch&, const Options&, BenchReport&)>;
@@ -114,6 +132,7 @@ namespace kernbench {
 
 using bench::Bench;
 using bench::BenchReport;
+using bench::LaunchFigures;
 using bench::Options;
 using bench::Tolerance;
 

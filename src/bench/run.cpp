@@ -11,6 +11,7 @@
 #include "kernbench/distributed.hpp"
 #include "kernbench/error.hpp"
 #include "runtime/engine.hpp"
+#include "trace/launch_summary.hpp"
 
 namespace kernbench::bench {
 namespace {
@@ -105,6 +106,30 @@ Time last_completion(const Engine& engine) {
   for (const auto& request : engine.requests())
     if (request->done()) last = std::max(last, request->completed());
   return last;
+}
+
+/// The busiest unit of each kind.
+void add_work(LaunchFigures& figures, const Workload& work) {
+  for (const PeWork& pe : work.pes()) {
+    figures.matrix = std::max(figures.matrix, pe.gemm);
+    figures.vector = std::max(figures.vector, pe.math);
+  }
+  for (const auto& [slice, bytes] : work.slices())
+    figures.hbm = std::max(figures.hbm, work.slice_bandwidth().time_for(bytes));
+}
+
+LaunchFigures figures_of(Engine& engine, const Workload& work, const runtime::Request& request) {
+  LaunchFigures figures;
+  const LowerBound bound = lower_bound(work);
+  figures.lower_bound = bound.time, figures.bound_by = bound.resource;
+  add_work(figures, work);
+  if (engine.options().log == runtime::LogStorage::none) return figures;
+  figures.summary = trace::summarize_launch(engine.log().recording(), request.number());
+  TrafficTotals totals;
+  totals.add(work, request.trace().pe_exec);
+  const Utilization use = totals.over(*figures.summary, engine.device().graph());
+  figures.engines = use.engines, figures.hbm_use = use.hbm, figures.link_use = use.link_max;
+  return figures;
 }
 
 /// All of these only look at what happened, so some do it beside the others.
@@ -206,6 +231,9 @@ class BenchJob {
   void host(Torch& torch) {
     engine_ = &torch.engine();
     count_launches(*engine_, works_);
+    result_.report.figures_from([this](const runtime::Handle& launch) {
+      return figures_of(*engine_, works_.at(launch.request()->number()), *launch.request());
+    });
     try {
       configure(torch);
       call_host(bench_, torch, result_.options, result_.report);
@@ -234,6 +262,7 @@ class BenchJob {
   }
 
   void complete(const Torch& torch) {
+    result_.report.figures_from({});
     add_run(result_, torch, how_.threads);
     add_launches(result_, *engine_, works_);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin_;

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "trace/interval_union.hpp"
+#include "trace/launch_summary.hpp"
 #include "trace/recording.hpp"
 
 namespace kernbench::trace {
@@ -145,6 +146,19 @@ Summary summarize(const Recording& run) {
   Summarizer all(run);
   in_total_order(run.records, [&](OpId, const OpRecord& r) { all.add(r); });
   return all.finish();
+}
+
+Summary summarize_launch(const Recording& run, std::uint32_t request) {
+  Summarizer one(run);
+  std::uint64_t records = 0;
+  in_total_order(run.records, [&](OpId, const OpRecord& r) {
+    if (run.origin(r).launch != request) return;
+    one.add(r), ++records;
+  });
+  Summary summary = one.finish();
+  summary.records = records;
+  std::erase_if(summary.pes, [](const PeSummary& pe) { return pe.exec == Time(); });
+  return summary;
 }
 
 Utilization utilization(const Summary& summary) { return utilization(summary.total, summary.exec); }
