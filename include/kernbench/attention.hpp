@@ -1,4 +1,15 @@
-// Attention, softmax(Q·Kᵀ/√d)·V, over ranks in a line.
+// Attention, softmax(Q·Kᵀ/√d)·V: at real sizes on a whole SIP, and over ranks in a line.
+//
+//   const Shape q_shape{batch, 64, S, 128}, kv_shape{batch, 8, S, 128};
+//   Tensor q = torch.from_numpy(…, nn::attention_queries(machine, q_shape, 8));
+//   Tensor k = torch.from_numpy(…, nn::attention_keys(machine, kv_shape, KeyPlacement::copied)), v = …;
+//   Tensor o = nn::attention(torch, q, k, v, {.causal = true});
+//
+// A SIP: a pair of a sequence and a K/V head has a group of PEs of its own. With many queries these share the queries and
+// stream all keys (prefill); with few, up to 128 rows of stacked query heads, they share the keys, and their partial results
+// are combined up a tree of queues (decode).
+//
+// A line of ranks:
 //
 //   dist::launch(torch, {.name = "prefill", .topology = "intracube_ring"}, nn::attention_mesh_kv_kernel,
 //                q, k, v, o, S_q, S_kv_per_rank, h_q, h_kv, d_head, n_ranks, 0, 0);
@@ -17,9 +28,57 @@
 // A PE whose rank is n_ranks or more issues no command.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kernbench/machine.hpp"
+#include "kernbench/placement.hpp"
 #include "kernbench/tl.hpp"
+#include "kernbench/torch.hpp"
 
 namespace kernbench::nn {
+
+/// Positions begin … end − 1.
+struct QueryRange {
+  std::int64_t begin = 0, end = 0;
+};
+
+struct AttentionOptions {
+  bool causal = false;          // the last query sees all keys, each earlier one a key less
+  std::optional<double> scale;  // of scores; not given: 1/√d
+  std::vector<std::int64_t>
+      kv_length;  // keys that count, for each sequence or one for all; not given: all there are
+  /// In which scores are kept with many queries: the tensors' dtype (the default; twice as fast) or f32. With few it is f32.
+  std::optional<DType> scores;
+  /// Only these positions of many queries, for long contexts in several launches; not given: all.
+  std::optional<QueryRange> queries;
+  std::string name = "attention";
+};
+
+enum class KeyPlacement {
+  shared,  // the PEs of a pair have parts of its keys, in turn: the K/V cache of decode
+  copied,  // each PE of a pair has all its keys: all reads of a prefill are local
+};
+
+/// Where q (batch, h_q, S, d) lies best: with few queries a copy on every PE of a pair.
+DPPolicy attention_queries(const topology::Machine& machine, const Shape& q, std::int64_t h_kv,
+                           DType dtype = DType::f16);
+/// Where the result lies that `attention` makes: as q with many queries, with few on the first PE of each pair.
+DPPolicy attention_results(const topology::Machine& machine, const Shape& q, std::int64_t h_kv,
+                           DType dtype = DType::f16);
+/// Where k and v (batch, h_kv, S, d) have to lie. S may be the capacity of a cache: `kv_length` says how much counts.
+DPPolicy attention_keys(const topology::Machine& machine, const Shape& k, KeyPlacement placement,
+                        DType dtype = DType::f16);
+
+/// q (batch, h_q, S_q, d), k and v (batch, h_kv, S, d), all f16 or all bf16, h_q a multiple of h_kv; the result is like q.
+/// InputError (`attention.…`) for shapes, dtypes, lengths and placements that it is not for.
+Tensor attention(Torch& torch, const Tensor& q, const Tensor& k, const Tensor& v,
+                 const AttentionOptions& options = {});
+/// The same into a tensor of the shape of q; returns its launch.
+runtime::Handle attention_into(Torch& torch, const Tensor& o, const Tensor& q, const Tensor& k,
+                               const Tensor& v, const AttentionOptions& options = {});
 
 /// Prefill: each rank keeps its block of Q; blocks of K and V travel both ways to all ranks, and every arrival is folded
 /// into a running softmax. Exactly 2 · h_kv · n_ranks² products in all.

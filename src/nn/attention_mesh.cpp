@@ -1,7 +1,9 @@
 // Attention over ranks in a line.
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -16,15 +18,15 @@ namespace {
 using ccl::Tiles;
 using tl::At;
 
-constexpr double kLog2E = 1.4426950408889634;
-
 /// Extents of a rank's blocks.
 struct MeshSizes {
   int S_q, S_kv, h_q, h_kv, d;
 
   int group() const { return h_q / h_kv; }
   std::int64_t q_rows() const { return std::int64_t{group()} * S_q; }
-  double scale() const { return kLog2E / std::sqrt(static_cast<double>(d)); }  // softmax in powers of two
+  double scale() const {
+    return std::numbers::log2e / std::sqrt(static_cast<double>(d));
+  }  // softmax in powers of two
 };
 
 struct MeshTensors {
@@ -125,34 +127,43 @@ void store_result(tl::Context& tl, const RunningSoftmax& softmax, tl::Ptr o, std
 
 // ── travelling ──
 
-std::int64_t piece_elements(const tl::Context& tl, DType dtype) { return ccl::tile_elements(tl, dtype); }
+/// The fewest equal pieces of which each fits into a slot.
+std::int64_t piece_count(const tl::Context& tl, const tl::Tile& tile) {
+  const auto n = tile.shape().elements();
+  auto count = tl.cdiv(n, ccl::tile_elements(tl, tile.dtype()));
+  while (n % count != 0) ++count;
+  return count;
+}
 
 /// Tiles one after the other, each cut into pieces that fit a slot.
 Tiles cut(tl::Context& tl, const Tiles& tiles) {
   Tiles pieces;
   for (const auto& tile : tiles) {
-    const auto n = tile.shape().elements(), most = piece_elements(tl, tile.dtype());
+    const auto n = tile.shape().elements(), size = n / piece_count(tl, tile);
     const auto flat = tl.reshape(tile, {n});
-    for (std::int64_t first = 0; first < n; first += most)
-      pieces.push_back(flat.slice({{first, std::min(n, first + most)}}));
+    for (std::int64_t first = 0; first < n; first += size)
+      pieces.push_back(flat.slice({{first, first + size}}));
   }
   return pieces;
 }
 
-tl::Tile cat(tl::Context& tl, const Tiles& pieces) {
-  ccl::fail_kernel(tl, "slot", fmt::format("a tile of {} pieces", pieces.size()), "larger slots",
-                   At::current());
+/// Pieces under each other: of each row of the result one piece is taken.
+tl::Tile stacked(tl::Context& tl, std::span<const tl::Tile> pieces) {
+  const auto row = tl.expand_dims(tl.arange(0, std::ssize(pieces)), 1);
+  auto all = tl.expand_dims(pieces[0], 0);
+  for (std::size_t i = 1; i < pieces.size(); ++i)
+    all = tl.where(row == static_cast<std::int64_t>(i), tl.expand_dims(pieces[i], 0), all);
+  return all;
 }
 
 /// The other way round: pieces as tiles of the shapes of `like`.
 Tiles joined(tl::Context& tl, const Tiles& pieces, const Tiles& like) {
   Tiles tiles;
-  auto next = pieces.begin();
+  std::span<const tl::Tile> rest(pieces);
   for (const auto& tile : like) {
-    const auto count = tl.cdiv(tile.shape().elements(), piece_elements(tl, tile.dtype()));
-    const Tiles mine(next, next + count);
-    tiles.push_back(tl.reshape(count == 1 ? mine.front() : cat(tl, mine), tile.shape()));
-    next += count;
+    const auto count = static_cast<std::size_t>(piece_count(tl, tile));
+    tiles.push_back(tl.reshape(stacked(tl, rest.first(count)), tile.shape()));
+    rest = rest.subspan(count);
   }
   return tiles;
 }

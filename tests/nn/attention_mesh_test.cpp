@@ -58,6 +58,28 @@ TEST(AttentionMesh, WorksWithOneSlot) {
   for (const bool prefill : {true, false}) expect_right({.prefill = prefill, .ranks = 4, .ccl = kOneSlot});
 }
 
+// K and V of 128 · 128 f16 are 8 slots each; a result of 8 · 33 queries 33.
+TEST(AttentionMesh, CutsTilesThatAreLargerThanASlot) {
+  for (const bool prefill : {true, false}) {
+    expect_right({.prefill = prefill, .ranks = 3, .h_q = 8, .h_kv = 1, .d = 128, .S_q = 33, .S_kv = 128});
+    expect_right({.prefill = prefill,
+                  .line = LineKind::cubes,
+                  .ranks = 8,
+                  .h_q = 2,
+                  .d = 128,
+                  .S_q = 33,
+                  .S_kv = 31,
+                  .ccl = kEightSlots});
+    expect_right({.prefill = prefill,
+                  .line = LineKind::sips,
+                  .ranks = 2,
+                  .d = 128,
+                  .S_q = 33,
+                  .S_kv = 128,
+                  .ccl = kOneSlot});
+  }
+}
+
 // ── who sends where ──
 
 /// The directions in which the PE of each rank sends.
