@@ -7,6 +7,7 @@ Registry builtin_registry() {
   registry.benches.add(bench::ccl_allreduce());
   registry.benches.add(bench::matmul_composite());
   registry.benches.add(bench::gpt3_qkv());
+  registry.benches.add(bench::milestone_gqa_llama70b());
   registry.benches.add(bench::va_offset_verify());
   return registry;
 }

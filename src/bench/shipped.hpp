@@ -8,6 +8,7 @@ namespace kernbench::bench {
 Bench ccl_allreduce();
 Bench matmul_composite();
 Bench gpt3_qkv();
+Bench milestone_gqa_llama70b();
 Bench va_offset_verify();
 
 }  // namespace kernbench::bench

@@ -27,6 +27,7 @@ struct RunCommand {
   MachineChoice machine;
   std::string bench;
   std::vector<std::string> words;  // option=value
+  std::string beside;
   std::string device = "all";
   bool verify = false;
   bool strict = false;
@@ -105,7 +106,9 @@ std::string keep_result(const RunCommand& command, Torch& torch, const bench::Ru
 
 int run_bench_command(const Session& session, const RunCommand& command) {
   const Bench& bench = session.registry.benches.at(command.bench);
-  const Options options = bench.read_options(command.words);
+  std::vector<std::string> words = command.words;
+  if (!command.beside.empty()) words.push_back("beside=" + command.beside);
+  const Options options = bench.read_options(words);
   const topology::Machine machine = command.machine.load(session.registry);
   const auto device = DeviceSelector::parse(command.device);
   device.sips(machine);
@@ -154,6 +157,11 @@ void declare(CLI::App& command, RunCommand& options, const Session& session) {
       ->type_name("option=value");
   options.machine.declare_option(command);
   options.machine.declare_ccl(command);
+  command
+      .add_option(
+          "--beside", options.beside,
+          "Set measured times beside the simulated ones: h200, or a CSV file. For benches with that option")
+      ->type_name("BASELINE");
   command.add_option("--device", options.device, "The SIPs it may use: all, or sip:N")
       ->type_name("all|sip:N")
       ->capture_default_str();

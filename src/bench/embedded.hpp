@@ -1,0 +1,4 @@
+// Baselines, compiled in.
+#pragma once
+
+#include "bench/baseline.hpp"

@@ -1,0 +1,85 @@
+// The attention bench: its file, its counts, its numbers.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "bench/run.hpp"
+#include "temp_folder.hpp"
+
+namespace kernbench::bench {
+namespace {
+
+using Json = nlohmann::json;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+struct GqaRun {
+  RunResult result;
+  Json sweep;
+};
+
+GqaRun run_gqa(std::vector<std::string> words, const std::string& machine = "default", bool verify = true) {
+  const kernbench::testing::TempFolder folder;
+  const auto path = folder.path() / "deep" / "sweep.json";
+  words.push_back("output=" + path.string());
+  const Registry registry = builtin_registry();
+  const Bench& bench = registry.benches.at("milestone_gqa_llama70b");
+  GqaRun run{bench::run(bench, bench.read_options(words),
+                        topology::load_machine(machine, {}, registry.components), {.verify = verify}),
+             {}};
+  run.sweep = Json::parse(std::ifstream(path));
+  return run;
+}
+
+// 2 · h_kv · n² products of prefill over n ranks, 2 · h_kv · n of decode; h_kv is 1, n is 8 PEs or 4 cubes.
+TEST(MilestoneGqa, ValidationWritesFourRowsWithExactCounts) {
+  ::setenv("GQA_VALIDATION", "1", 1);
+  const auto [result, sweep] = run_gqa({});
+  ::unsetenv("GQA_VALIDATION");
+  EXPECT_EQ(result.report.outcome(), true);
+  EXPECT_TRUE(result.hazards.empty());
+  EXPECT_EQ(sweep["version"], 1);
+  EXPECT_EQ(sweep["validation_scale"], true);
+  EXPECT_EQ(sweep["panels"],
+            (Json{"single_user_prefill", "single_user_decode", "multi_user_prefill", "multi_user_decode"}));
+  EXPECT_EQ(sweep["config"], (Json{{"S_q_prefill", 16},
+                                   {"S_kv_per_rank", 16},
+                                   {"h_q", 1},
+                                   {"h_kv", 1},
+                                   {"d_head", 64},
+                                   {"n_ranks_single_user", 8},
+                                   {"n_ranks_multi_user", 4}}));
+  std::vector<int> products, ranks;
+  for (const auto& row : sweep["rows"]) {
+    products.push_back(row["op_log_summary"]["gemm_count"]);
+    ranks.push_back(row["n_ranks"]);
+    EXPECT_EQ(row["verified"], true);
+    EXPECT_LT(row["max_error"], 1e-3);
+    EXPECT_GT(row["lower_bound_ns"], 0);
+    EXPECT_GE(row["pe_exec_ns"], row["lower_bound_ns"]);
+    EXPECT_GE(row["total_ns"], row["pe_exec_ns"]);
+    EXPECT_GT(row["utilization"]["gemm"], 0);
+  }
+  EXPECT_THAT(products, ElementsAre(128, 16, 32, 8));
+  EXPECT_THAT(ranks, ElementsAre(8, 8, 4, 4));
+}
+
+TEST(MilestoneGqa, HeadlineIsTheAttentionOfAWholeSip) {
+  const auto [result, sweep] = run_gqa({"scale=headline", "contexts=80", "batches=1,3"}, "small");
+  EXPECT_EQ(result.report.outcome(), true);
+  EXPECT_EQ(sweep["validation_scale"], false);
+  EXPECT_EQ(sweep["config"]["h_q"], 64);
+  std::vector<std::string> rows;
+  for (const auto& row : sweep["rows"])
+    rows.push_back(fmt::format("{} {} {}", row["panel"].get<std::string>(), row["context"].get<int>(),
+                               row["batch"].get<int>()));
+  EXPECT_THAT(rows,
+              ElementsAre("single_user_prefill 80 1", "single_user_decode 80 1", "multi_user_decode 80 3"));
+  EXPECT_THAT(result.report.text(), HasSubstr("of bound"));
+}
+
+}  // namespace
+}  // namespace kernbench::bench
