@@ -1,5 +1,6 @@
 #include "base/file.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -63,10 +64,11 @@ Output& output() {
 
 void set_output(Output elsewhere) { output() = std::move(elsewhere); }
 
-void write_stderr(std::string_view content) {
+void write_stderr(std::string_view content) try {
   if (output().err) return output().err(content);
-  std::fflush(stderr);
+  std::fflush(stderr);  // what others wrote comes first
   (void)write_all(STDERR_FILENO, content);
+} catch (...) {  // nobody reads it
 }
 
 void write_stdout(std::string_view content) {
@@ -75,6 +77,12 @@ void write_stdout(std::string_view content) {
   const int error = write_all(STDOUT_FILENO, content);
   if (error == EPIPE) throw ReaderGone{};
   if (error != 0) refuse_write("standard output", error);
+}
+
+void keep_standard_streams() noexcept {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd)
+    if (::fcntl(fd, F_GETFD) < 0)
+      (void)::open("/dev/null", O_RDONLY);  // the lowest number that is free: this one
 }
 
 }  // namespace kernbench

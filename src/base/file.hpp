@@ -19,7 +19,7 @@ struct ReaderGone {};
 
 /// Writes to standard output and flushes. InputError (`file.unwritable`) if that fails.
 void write_stdout(std::string_view content);
-/// Writes to standard error as far as that can be; what fails is not said.
+/// Writes to standard error. What cannot be written there is dropped: a run does not end for want of a reader.
 void write_stderr(std::string_view content);
 
 /// Where these two write instead, in programs whose streams are not the process's; null: to the process's own.
@@ -27,5 +27,9 @@ struct Output {
   std::function<void(std::string_view)> out, err;
 };
 void set_output(Output output);
+
+/// Fills the numbers of standard streams that are closed, so that no file we open takes their place and is written to as
+/// one of them. For the beginning of a program.
+void keep_standard_streams() noexcept;
 
 }  // namespace kernbench

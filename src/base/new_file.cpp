@@ -5,12 +5,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <optional>
+#include <random>
 
 #include "base/text.hpp"
 #include "kernbench/error.hpp"
@@ -18,33 +20,76 @@
 namespace kernbench {
 namespace {
 
+namespace fs = std::filesystem;
+
 std::string with_links_followed(const std::string& path) {
   std::error_code error;
-  const std::filesystem::path real = std::filesystem::canonical(path, error);
-  return error ? path : real.string();
+  const fs::path real = fs::canonical(path, error);
+  if (!error) return real.string();
+  if (fs::is_symlink(fs::symlink_status(path, error)))
+    throw InputError({"file.unwritable", shown_path(path), "cannot be written: this link leads nowhere",
+                      "remove the link, or make the file it names"});
+  return path;
 }
 
-/// The mode of what is there, if anything is; refuses folders and what must not be written.
-std::optional<mode_t> existing_mode(const std::string& target, const std::string& path) {
-  struct stat existing {};
-  if (::stat(target.c_str(), &existing) != 0) return std::nullopt;
-  if (S_ISDIR(existing.st_mode)) refuse_write(path, EISDIR);
+/// What is there, if anything is; refuses folders and what must not be written.
+std::optional<struct stat> existing(const std::string& target, const std::string& path) {
+  struct stat found {};
+  if (::stat(target.c_str(), &found) != 0) {
+    if (errno != ENOENT) refuse_write(path, errno);
+    return std::nullopt;
+  }
+  if (S_ISDIR(found.st_mode)) refuse_write(path, EISDIR);
   if (::access(target.c_str(), W_OK) != 0) refuse_write(path, errno);
-  return existing.st_mode;
+  return found;
+}
+
+/// A descriptor that this process was given and that writes to this very file; -1 if there is none. To open the file
+/// again would begin at its start, to replace it would take it away from whoever reads it.
+int given_for_writing(const struct stat& file) {
+  constexpr int kGiven = 10;  // shells hand on no more
+  for (int fd = 1; fd < kGiven; ++fd) {
+    struct stat mine {};
+    if (::fstat(fd, &mine) != 0 || mine.st_dev != file.st_dev || mine.st_ino != file.st_ino) continue;
+    const int flags = ::fcntl(fd, F_GETFL);
+    const bool ours = (::fcntl(fd, F_GETFD) & FD_CLOEXEC) != 0;  // what we opened ourselves is closed on exec
+    if (!ours && (flags & O_ACCMODE) != O_RDONLY) return fd;
+  }
+  return -1;
+}
+
+/// Nobody can guess it, and it is short enough beside the longest name a file may have.
+std::string hidden_name() {
+  std::random_device random;
+  return fmt::format(".kernbench-{:08x}{:08x}.part", random(), random());
 }
 
 }  // namespace
 
 NewFile::NewFile(const std::string& path) : path_(path), target_(with_links_followed(path)) {
-  const auto mode = existing_mode(target_, path_);
-  if (mode && !S_ISREG(*mode)) {
+  const auto found = existing(target_, path_);
+  const int given = found ? given_for_writing(*found) : -1;
+  if (given >= 0) {
+    fd_ = ::fcntl(given, F_DUPFD_CLOEXEC, 3);
+    start_ = std::max<off_t>(::lseek(fd_, 0, SEEK_CUR), 0);
+  } else if (found && !S_ISREG(found->st_mode)) {
     fd_ = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC);
   } else {
-    permissions_ = mode.value_or(0) & 07777;
-    beside_ = fmt::format("{}.{}.part", target_, ::getpid());
-    fd_ = ::open(beside_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    permissions_ = found ? found->st_mode & 07777 : 0;
+    open_beside();
   }
   if (fd_ < 0) refuse_write(path_, errno);
+}
+
+/// Nothing that is there already is opened, be it a link that somebody laid out.
+void NewFile::open_beside() {
+  constexpr int kTries = 100;
+  const fs::path folder = fs::path(target_).parent_path();
+  for (int i = 0; i < kTries && fd_ < 0; ++i) {
+    beside_ = (folder / hidden_name()).string();
+    fd_ = ::open(beside_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (fd_ < 0 && errno != EEXIST) return;
+  }
 }
 
 NewFile::~NewFile() {
@@ -56,12 +101,15 @@ NewFile::~NewFile() {
 void NewFile::write(std::string_view content) { append_to_file(fd_, content, path_); }
 
 void NewFile::rewrite(std::uint64_t offset, std::string_view content) {
-  const auto n = ::pwrite(fd_, content.data(), content.size(), static_cast<off_t>(offset));
+  const auto n = ::pwrite(fd_, content.data(), content.size(), start_ + static_cast<off_t>(offset));
   if (n != static_cast<ssize_t>(content.size())) refuse_write(path_, n < 0 ? errno : ENOSPC);
 }
 
 void NewFile::commit() {
+  // A rename may reach the disk before the content does: after a crash the file would be empty.
+  const int synced = beside_.empty() || ::fsync(fd_) == 0 || errno == EINVAL ? 0 : errno;
   int error = close();
+  if (error == 0) error = synced;
   if (beside_.empty() && error != 0) refuse_write(path_, error);
   if (beside_.empty()) return;
   if (error == 0) error = replace_target();
@@ -84,8 +132,8 @@ int NewFile::replace_target() {
 
 void check_writable(const std::string& path) {
   const std::string target = with_links_followed(path);
-  const auto mode = existing_mode(target, path);
-  if (mode && !S_ISREG(*mode)) return;  // opening a pipe would wait for its reader
+  const auto found = existing(target, path);
+  if (found && !S_ISREG(found->st_mode)) return;  // opening a pipe would wait for its reader
   const NewFile never_committed(path);
 }
 

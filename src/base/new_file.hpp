@@ -10,8 +10,9 @@
 namespace kernbench {
 
 /// All members throw InputError (`file.unwritable`) when the disk is full or the place cannot be written to.
-/// A new file that is not committed leaves nothing behind. Links are followed, permissions of an existing file
-/// kept; a device or pipe is written directly.
+/// A new file that is not committed leaves nothing behind. Links are followed, but a link that leads nowhere is refused;
+/// permissions of an existing file are kept. A device, a pipe and a file that this process has been given open for
+/// writing (`/dev/stdout`, the log that standard output goes to) are written directly, behind what is in them.
 class NewFile {
  public:
   explicit NewFile(const std::string& path);
@@ -25,13 +26,15 @@ class NewFile {
   void commit();
 
  private:
+  void open_beside();
   int close();
   int replace_target();
 
   const std::string path_;    // as given
   const std::string target_;  // links followed
-  std::string beside_;        // empty: a device or pipe
+  std::string beside_;        // empty: what is there is written directly
   mode_t permissions_ = 0;    // of the file it replaces; 0: there is none
+  off_t start_ = 0;           // where it begins in a file that was there
   int fd_ = -1;
 };
 

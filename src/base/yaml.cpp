@@ -137,7 +137,12 @@ class TreeBuilder final : public YAML::EventHandler {
   }
 
   void remember(YAML::anchor_t anchor, const YamlNode& node) {
-    if (anchor != YAML::NullAnchor) anchors_[anchor] = node;
+    if (anchor == YAML::NullAnchor) return;
+    remembered_ += count_nodes(node);  // anchors within anchors: each keeps a copy of what is in it
+    if (remembered_ > kMostNodes)
+      refuse("too-large", node.place, fmt::format("more than {} values in anchors", kMostNodes),
+             "no configuration needs that many; write values out");
+    anchors_[anchor] = node;
   }
 
   void place_in_parent(YamlNode node) {
@@ -189,6 +194,7 @@ class TreeBuilder final : public YAML::EventHandler {
   std::vector<Open> stack_;
   std::map<YAML::anchor_t, YamlNode> anchors_;
   std::size_t nodes_ = 0;
+  std::size_t remembered_ = 0;  // in anchors
 };
 
 /// Refuses bytes that no text file has. Tabs and line ends are the only control characters in YAML.

@@ -1,7 +1,6 @@
 #include "kernbench/cli.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <csignal>
@@ -9,9 +8,10 @@
 #include <exception>
 #include <filesystem>
 #include <functional>
+#include <new>
 
 #include "base/file.hpp"
-#include "base/new_file.hpp"
+#include "base/memory.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/python_bench.hpp"
@@ -130,6 +130,10 @@ int run_guarded(const std::function<int()>& run) {
     return complain(error.what()), kInterrupted;
   } catch (const Error& error) {
     return complain(error.what()), kDefect;
+  } catch (const std::bad_alloc& error) {
+    return complain(
+               fmt::format("{}\n  hint: use a smaller machine or bench, or allow more memory", error.what())),
+           kFailed;
   } catch (const std::exception& error) {
     return complain(
                fmt::format("unexpected failure: {}\n  hint: this is a defect of KernBench itself; please "
@@ -140,7 +144,9 @@ int run_guarded(const std::function<int()>& run) {
 }
 
 int run_with_signals_ignored(const std::function<int()>& run) noexcept {
+  keep_standard_streams();
   const IgnoreWriteSignals ignored;
+  std::set_new_handler(&explain_out_of_memory);
   try {
     return run_guarded(run);
   } catch (...) {  // not even the complaint could be made

@@ -8,6 +8,12 @@ static_assert(std::atomic<bool>::is_always_lock_free);
 
 void note(int) { interrupted = true; }
 
+/// Whoever started us with a signal ignored (`nohup`, a shell's background job) means us to go on.
+void listen(int signal, const struct sigaction& action, struct sigaction& before) {
+  ::sigaction(signal, nullptr, &before);
+  if (before.sa_handler != SIG_IGN) ::sigaction(signal, &action, nullptr);
+}
+
 }  // namespace
 
 InterruptFlag::InterruptFlag() {
@@ -15,8 +21,8 @@ InterruptFlag::InterruptFlag() {
   struct sigaction action {};
   action.sa_handler = note;
   action.sa_flags = SA_RESETHAND;  // the second time as if we were not here
-  ::sigaction(SIGINT, &action, &before_int_);
-  ::sigaction(SIGTERM, &action, &before_term_);
+  listen(SIGINT, action, before_int_);
+  listen(SIGTERM, action, before_term_);
 }
 
 InterruptFlag::~InterruptFlag() {

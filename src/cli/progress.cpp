@@ -4,8 +4,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <cstdio>
-
 #include "base/file.hpp"
 #include "base/text.hpp"
 
@@ -51,7 +49,7 @@ ProgressDisplay::Kind ProgressDisplay::kind_for_stderr() {
 }
 
 ProgressDisplay::~ProgressDisplay() {
-  if (drawn_ && kind_ == Kind::bar) std::fputs("\r\033[K", stderr);
+  if (drawn_ && kind_ == Kind::bar) write_stderr("\r\033[K");
 }
 
 void ProgressDisplay::show(const bench::RunProgress& progress) {
@@ -63,7 +61,6 @@ void ProgressDisplay::show(const bench::RunProgress& progress) {
   const std::string line = shown(progress_line(progress, std::chrono::duration<double>(now - begin_).count()),
                                  kind_ == Kind::bar ? terminal_width() - 1 : kLongest);
   write_stderr(kind_ == Kind::bar ? fmt::format("\r{}\033[K", line) : fmt::format("{}\n", line));
-  std::fflush(stderr);
 }
 
 }  // namespace kernbench::cli

@@ -18,6 +18,7 @@
 #include "cli/run_text.hpp"
 #include "cli/trace_text.hpp"
 #include "kernbench/error.hpp"
+#include "kernbench/torch.hpp"
 #include "report/save.hpp"
 
 namespace kernbench::cli {
@@ -48,11 +49,19 @@ int exit_code(const bench::RunResult& result) {
   return result.ok() ? 0 : 1;
 }
 
-void write_result(const RunCommand& command, const bench::RunResult& result) {
+/// A pipe is waited for until somebody opens it to read, or the user has enough.
+void write_json_file(const std::string& path, const std::string& text, const InterruptFlag& interrupt) try {
+  write_file(path, text);
+} catch (const InputError&) {
+  if (!interrupt.flag()) throw;
+  throw runtime::Interrupted({"cli.interrupted", shown_path(path), "was not written: interrupted", ""});
+}
+
+void write_result(const RunCommand& command, const bench::RunResult& result, const InterruptFlag& interrupt) {
   if (!command.json.empty()) {
     const std::string text = json_text(to_json(result));
     if (command.json_to_stdout()) return write_stdout(text);
-    write_file(command.json, text);
+    write_json_file(command.json, text, interrupt);
   }
   write_stdout(run_headline(result) + (command.quiet ? "" : "\n" + run_summary(result)));
 }
@@ -136,7 +145,7 @@ int run_bench_command(const Session& session, const RunCommand& command) {
                        .progress = [&](const bench::RunProgress& progress) { display.show(progress); },
                        .finished = finished});
   }();
-  write_result(command, result);
+  write_result(command, result, interrupt);
   return exit_code(result);
 }
 

@@ -8,6 +8,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/threads.hpp"
 #include "data/memory_store.hpp"
 
 namespace kernbench::data {
@@ -70,8 +71,8 @@ class ReplayWindow::Crew {
 
   void run() {
     {
-      std::vector<std::jthread> others;
-      for (int i = 1; i < std::min(threads_, busy_.load()); ++i) others.emplace_back([this, i] { work(i); });
+      const auto helper = [this](int i) { work(i); };
+      const auto helpers = start_helpers(std::min(threads_, busy_.load()) - 1, helper);
       work(0);
     }
     if (error_) std::rethrow_exception(error_);

@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <string_view>
 #include <tuple>
+
+#include "base/file.hpp"
 
 namespace kernbench::dist {
 
@@ -24,13 +27,16 @@ void QueueTrace::on_pause() {
     return std::tuple(l.event.at, l.event.pe, l.sent, l.event.ring, l.event.number);
   });
   for (const auto& [e, sent] : lines_)
-    fmt::print(out_, "[ccl] {:>14.3f} ns {:<20} {} {:<10} {} {:<20} {:>8} B\n", e.at.ns(), to_string(e.pe),
-               sent ? "send" : "recv", e.direction, sent ? "→" : "←", to_string(e.peer), e.bytes.count());
+    std::fputs(
+        fmt::format("[ccl] {:>14.3f} ns {:<20} {} {:<10} {} {:<20} {:>8} B\n", e.at.ns(), to_string(e.pe),
+                    sent ? "send" : "recv", e.direction, sent ? "→" : "←", to_string(e.peer), e.bytes.count())
+            .c_str(),
+        out_);  // what cannot be written is dropped
   lines_.clear();
 }
 
 void warn(const std::string& text) {
-  if (is_switched_on("KERNBENCH_DEBUG")) fmt::print(stderr, "kernbench: warning: {}\n", text);
+  if (is_switched_on("KERNBENCH_DEBUG")) write_stderr(fmt::format("kernbench: warning: {}\n", text));
 }
 
 }  // namespace kernbench::dist

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <thread>
 
+#include "base/memory.hpp"
 #include "kernbench/error.hpp"
 #include "runtime/requests.hpp"
 
@@ -65,6 +66,7 @@ void Clock::run(std::span<Request* const> requests) {
 
 /// Whoever watches the queues learns when it pauses, be it by an error.
 sim::Outcome Clock::simulate(const sim::RunOptions& how) {
+  const Building building("the op log");
   const auto tell = [this] {
     if (device::QueueWatcher* watcher = processors_.queue_watcher()) watcher->on_pause();
   };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/memory.hpp"
 #include "base/text.hpp"
 #include "kernbench/error.hpp"
 
@@ -266,14 +267,17 @@ trace::RunLog Engine::log() const {
   return log_.so_far(trace::describe_run(to_yaml(machine()), processors_.origins(), names, options_.threads));
 }
 
-/// Of few records it is not worth a thread.
+/// A short log is not worth starting a thread.
 std::future<void> Engine::look_for_hazards() {
   constexpr std::uint64_t kWorthAThread = 4096;
   if (!options_.hazards || log_.size() < hazards_so_far().records() + kWorthAThread) return {};
-  return std::async(std::launch::async, [this] { hazards_->advance(clock_.now(), false); });
+  // Deferred where no thread can be had.
+  return std::async(std::launch::async | std::launch::deferred,
+                    [this] { hazards_->advance(clock_.now(), false); });
 }
 
 RunReplay& Engine::replay() {
+  const Building building("the numbers of tensors");
   std::future<void> beside = look_for_hazards();
   if (!replay_) replay_ = std::make_unique<RunReplay>(RunBooks{processors_, log_, requests_}, options_);
   try {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/memory.hpp"
 #include "base/text.hpp"
 #include "kernbench/error.hpp"
 #include "runtime/engine.hpp"
@@ -161,6 +162,7 @@ tl::Environment Engine::environment(const LaunchSpec& spec, const std::vector<co
 std::shared_ptr<Request> Engine::launch(const LaunchSpec& spec,
                                         const std::vector<const TensorState*>& tensors,
                                         const std::function<void(tl::Context&)>& body) {
+  const Building building("the programs of a launch");
   std::vector<const TensorState*> distinct;
   for (const TensorState* tensor : tensors)
     if (std::ranges::find(distinct, tensor) == distinct.end()) distinct.push_back(tensor);

@@ -31,7 +31,10 @@ class Walk {
       const Time before = now_;
       more = step();
       steps_at_once = now_ == before ? steps_at_once + 1 : 0;
-      KB_ASSERT(steps_at_once <= most, "the causes of records at {} form a circle", to_string(now_));
+      if (steps_at_once > most)
+        throw InputError({"trace.circle", "",
+                          fmt::format("the causes of records at {} form a circle", to_string(now_)),
+                          "this op log is damaged; record the run again"});
     }
     std::reverse(path_.pieces.begin(), path_.pieces.end());
   }

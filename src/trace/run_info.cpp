@@ -74,7 +74,7 @@ RunInfo describe_run(std::string machine, std::span<const device::Origin> origin
     }
   }
   const bool shared = threads != 1 && commands >= kWorthAThread;
-  auto half = std::async(shared ? std::launch::async : std::launch::deferred,
+  auto half = std::async(shared ? std::launch::async | std::launch::deferred : std::launch::deferred,
                          [&] { add_fingerprints(info.origins, origins, 1); });
   add_fingerprints(info.origins, origins, 0);
   half.get();

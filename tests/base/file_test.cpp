@@ -91,6 +91,33 @@ TEST_F(FileTest, AskingWhetherAPlaceCanBeWrittenChangesNothing) {
   EXPECT_EQ(id_of([&] { check_writable(path().string()); }), "file.unwritable");
 }
 
+TEST_F(FileTest, TheFileBesideHasANameThatNobodyCanGuessAndIsMadeAnew) {
+  write_file(in_dir("a"), "old");
+  const auto beside = [&] {
+    NewFile file(in_dir("a"));
+    for (const auto& entry : fs::directory_iterator(path()))
+      if (entry.path().filename() != "a") return entry.path().filename().string();
+    return std::string();
+  };
+  const std::string once = beside();
+  EXPECT_NE(once, "");
+  EXPECT_NE(once, beside());
+}
+
+TEST_F(FileTest, ALinkThatLeadsNowhereIsRefused) {
+  fs::create_symlink("nowhere", path() / "link");
+  EXPECT_EQ(id_of([&] { write_file(in_dir("link"), "x"); }), "file.unwritable");
+  EXPECT_EQ(id_of([&] { check_writable(in_dir("link")); }), "file.unwritable");
+  EXPECT_EQ(files(), 1u);
+}
+
+TEST_F(FileTest, NamesMayBeAsLongAsTheFileSystemAllows) {
+  const std::string longest(255, 'n');
+  write_file(file(longest), "x");
+  EXPECT_EQ(read_text_file(file(longest)), "x");
+  EXPECT_EQ(id_of([&] { check_writable(file(longest + "n")); }), "file.unwritable");
+}
+
 TEST_F(FileTest, WritesDevicesDirectly) {
   write_file("/dev/null", "gone");
   EXPECT_TRUE(fs::is_character_file("/dev/null"));

@@ -116,6 +116,14 @@ TEST(Yaml, RefusesAnAliasBomb) {
   EXPECT_EQ(refusal(text).id, "yaml.too-large");
 }
 
+TEST(Yaml, RefusesAnchorsWithinAnchorsThatAddUp) {
+  // 60 anchors, one in the other, around 5,000 values: 300,000 values are kept for aliases that may come.
+  std::string text = "a: ";
+  for (int i = 0; i < 60; ++i) text += "&a" + std::to_string(i) + " [";
+  for (int i = 0; i < 5000; ++i) text += "1, ";
+  EXPECT_EQ(refusal(text + "1" + std::string(60, ']') + "\n").id, "yaml.too-large");
+}
+
 TEST(Yaml, RefusesWhatIsTooDeep) {
   EXPECT_EQ(refusal(std::string(65, '[')).id, "yaml.too-deep");
   EXPECT_EQ(refusal(std::string(100'000, '[')).id, "yaml.too-deep");

@@ -165,14 +165,14 @@ TEST(CriticalPath, ARequestNothingHeldUpLeavesTheHostsTime) {
   EXPECT_THAT(shown(run.finish().critical_path()), ElementsAre("wait_start 0-40", "control 40-50"));
 }
 
-TEST(CriticalPath, ACircleOfCausesIsOurError) {
+TEST(CriticalPath, OfALogWhoseCausesFormACircleIsRefused) {
   RunMaker run;
   const auto k = run.program({0, 0, 0});
   run.add({.kind = OpKind::math, .start = 0, .end = 5, .origin = k, .phases = {5}});
   const auto a = run.reserve(k), b = run.reserve(k);
   run.add({.kind = OpKind::math, .start = 9, .end = 9, .origin = k, .cause = b, .cause_instant = 9}, a);
   run.add({.kind = OpKind::math, .start = 9, .end = 9, .origin = k, .cause = a, .cause_instant = 9}, b);
-  EXPECT_THROW(run.finish().critical_path(), InternalError);
+  EXPECT_THROW(run.finish().critical_path(), InputError);
 }
 
 TEST(CriticalPath, TheTableShowsTheLargestShareFirst) {

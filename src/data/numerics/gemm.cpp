@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <memory>
 #include <new>
 #include <thread>
 #include <vector>
 
+#include "base/threads.hpp"
 #include "data/numerics/blocks.hpp"
 #include "data/numerics/gemm_kernels.hpp"
 #include "kernbench/error.hpp"
@@ -206,10 +208,12 @@ void gemm(const ConstArray& a, const ConstArray& b, const std::optional<ConstArr
   if (threads <= 1) return gemm_part(a, b, acc, c, {0, a.shape[0], 0, b.shape[1]});
   check(a, b, acc, c);
   const auto parts = split(c.shape, threads);
-  std::vector<std::jthread> helpers;
-  for (std::size_t p = 1; p < parts.size(); ++p)
-    helpers.emplace_back([&, p] { gemm_part(a, b, acc, c, parts[p]); });
-  if (!parts.empty()) gemm_part(a, b, acc, c, parts[0]);
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&](int) {
+    for (std::size_t p = next++; p < parts.size(); p = next++) gemm_part(a, b, acc, c, parts[p]);
+  };
+  const auto helpers = start_helpers(static_cast<int>(parts.size()) - 1, work);
+  work(0);
 }
 
 namespace {

@@ -1,0 +1,37 @@
+// What to say when memory runs out.
+#pragma once
+
+#include <cstddef>
+#include <new>
+
+namespace kernbench {
+
+/// Says what this thread is about to build, for the message if there is no memory for it. The innermost is told.
+class Building {
+ public:
+  explicit Building(const char* what);  // must outlive it
+  ~Building();
+  Building(const Building&) = delete;
+  Building& operator=(const Building&) = delete;
+
+ private:
+  const char* const before_;
+};
+
+/// `out of memory while building the op log: 64.0 MiB were asked for`
+class OutOfMemory : public std::bad_alloc {
+ public:
+  explicit OutOfMemory(std::size_t bytes);  // 0: nobody knows
+  const char* what() const noexcept override { return text_; }
+
+ private:
+  char text_[160];  // there is no memory to make a string
+};
+
+/// A new-handler: throws OutOfMemory.
+[[noreturn]] void explain_out_of_memory();
+
+/// What an operator new does that knows how much was asked for.
+void* allocate_or_explain(std::size_t bytes);
+
+}  // namespace kernbench

@@ -1,0 +1,99 @@
+// What surrounds the program: streams that cannot be written, files that are no plain files, limits, signals.
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "cli/run_program.hpp"
+#include "temp_folder.hpp"
+
+namespace kernbench {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+class Surroundings : public ::testing::Test, protected testing::TempFolder {
+ protected:
+  /// A shell's line in the test's folder; `$kb` is the program, `$va` a small run of it, `$ring` one with queues.
+  Outcome shell(const std::string& line) const {
+    const std::string names = "cd " + path().string() + "; kb=" + KERNBENCH_BINARY +
+                              "; va=\"$kb run --bench va-offset-verify n_elem=64 --quiet\""
+                              "; ring=\"$kb run --bench ccl-allreduce n_elem=64 --quiet\"; ";
+    return run_program({"/bin/sh", "-c", names + line});
+  }
+  std::string text_of(const std::string& name) const {
+    std::stringstream text;
+    text << std::ifstream(path() / name).rdbuf();
+    return text.str();
+  }
+};
+
+TEST_F(Surroundings, WhatCannotBeSaidOnStandardErrorIsDropped) {
+  for (const char* where : {"2>/dev/full", "2>&-", "2>dead"}) {
+    fs::remove(path() / "out.json");
+    ASSERT_TRUE(where != std::string("2>dead") || ::mkfifo((path() / "dead").c_str(), 0600) == 0);
+    // A pipe whose reader has gone: opened for reading by somebody who closes it at once.
+    const std::string reader = where == std::string("2>dead") ? "(exec 3<dead; exec 3<&-) & " : "";
+    const Outcome outcome =
+        shell(reader + "export KERNBENCH_CCL_TRACE=1; $ring --json out.json " + where + " >said");
+    EXPECT_EQ(outcome.exit_code, 0) << where;
+    EXPECT_THAT(text_of("out.json"), StartsWith("{")) << where;
+    EXPECT_THAT(text_of("out.json"), ::testing::Not(HasSubstr("[ccl]"))) << where;
+  }
+}
+
+TEST_F(Surroundings, JsonToTheFileThatStandardOutputGoesToIsAddedToIt) {
+  EXPECT_EQ(shell("echo before >log; $va --json /dev/stdout >>log; echo after >>log").exit_code, 0);
+  EXPECT_THAT(text_of("log"), StartsWith("before\n{"));
+  EXPECT_THAT(text_of("log"), HasSubstr("va-offset-verify 128 PEs"));
+  EXPECT_THAT(text_of("log"), ::testing::EndsWith("after\n"));
+  EXPECT_EQ(shell("(echo before; $va --json /dev/fd/3 3>&1 >/dev/null; echo after) >log").exit_code, 0);
+  EXPECT_THAT(text_of("log"), StartsWith("before\n{"));
+  EXPECT_THAT(text_of("log"), ::testing::EndsWith("after\n"));
+}
+
+TEST_F(Surroundings, JsonGoesThroughPipesAndLinksAndToLongNames) {
+  EXPECT_EQ(shell("mkfifo pipe; cat pipe >copy & $va --json pipe; wait").exit_code, 0);
+  EXPECT_THAT(text_of("copy"), StartsWith("{"));
+  EXPECT_EQ(shell("echo old >real; ln -s real link; $va --json link").exit_code, 0);
+  EXPECT_TRUE(fs::is_symlink(path() / "link"));
+  EXPECT_THAT(text_of("real"), StartsWith("{"));
+  const std::string name(250, 'n');
+  EXPECT_EQ(shell("$va --json " + name).exit_code, 0);
+  EXPECT_THAT(text_of(name), StartsWith("{"));
+  EXPECT_EQ(shell("$va --json " + std::string(256, 'n')).exit_code, 2);
+}
+
+TEST_F(Surroundings, ALinkThatLeadsNowhereIsRefused) {
+  const Outcome outcome = shell("ln -s nowhere link; $va --json link");
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("link leads nowhere"));
+  EXPECT_EQ(files(), 1u);
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they need address space themselves
+TEST_F(Surroundings, ASmallAllowanceOfMemoryIsEnoughForSmallThings) {
+  EXPECT_EQ(shell("ulimit -v 900000; $kb version").exit_code, 0);
+  EXPECT_EQ(shell("ulimit -v 300000; $kb version").exit_code, 0);
+}
+#endif
+
+TEST_F(Surroundings, AnInterruptWhileAPipeWaitsForItsReaderIsAnInterrupt) {
+  // The run is over when the pipe is opened; nobody reads it.
+  const Outcome outcome = shell("mkfifo pipe; timeout --preserve-status -s INT 3 $va --json pipe; echo $?");
+  EXPECT_EQ(outcome.out, "130\n");
+}
+
+TEST_F(Surroundings, ARunThatWasToIgnoreInterruptsIgnoresThem) {
+  const Outcome outcome = shell(
+      "trap '' INT; $kb run --bench matmul-composite M=128 K=128 N=128 --verify-data --quiet & pid=$!; "
+      "for i in 1 2 3 4 5 6 7 8; do kill -INT $pid 2>/dev/null; sleep 0.01; done; wait $pid; echo $?");
+  EXPECT_THAT(outcome.out, ::testing::EndsWith("OK\n0\n")) << outcome.err;
+}
+
+}  // namespace
+}  // namespace kernbench
