@@ -58,10 +58,12 @@ struct LaunchFigures {
 /// What a bench has to say. Filled in by the bench, printed by whoever runs it.
 class BenchReport {
  public:
-  explicit BenchReport(bool verify = false) : verify_(verify) {}
+  explicit BenchReport(bool verify = false, int threads = 0) : verify_(verify), threads_(threads) {}
 
   /// Whether the bench shall compare its results with a reference (`--verify-data`).
   bool verify() const { return verify_; }
+  /// How many threads a reference may take (`--threads`); 0: one per core.
+  int threads() const { return threads_; }
   /// The outcome of a comparison. Several are all to be right; a bench that was asked to verify must say.
   void verified(bool right, std::string complaint = {});
   /// Compares element by element, NaN equal to NaN, and notes the outcome; a complaint names `what`, how many differ
@@ -90,6 +92,7 @@ class BenchReport {
 
  private:
   bool verify_;
+  int threads_;
   std::optional<bool> outcome_;
   std::vector<std::string> complaints_;
   std::vector<std::pair<std::string, ParamValue>> results_;

@@ -59,6 +59,8 @@ class Machine {
   double pe_peak_tflops() const;  // one PE's matrix unit; a multiply-add is 2 operations
   /// What this machine models as free or nearly so: "routers 0 ns", "HBM access 0 ns", "PCIe 5 ns".
   std::vector<std::string> idealised() const;
+  /// What the models leave out on every machine, whatever its figures are; what a value of the file brings back is said.
+  std::vector<std::string> left_out() const;
 
   /// The same machine, whatever file it came from.
   bool operator==(const Machine& other) const { return groups_ == other.groups_; }

@@ -34,7 +34,7 @@ struct Eighths {
 };
 
 /// a[M, K] · b[K, N], rounded once. Computed in another order than kernels do, on all cores.
-NdArray product(const Eighths& a, const Eighths& b, DType dtype);
+NdArray product(const Eighths& a, const Eighths& b, DType dtype, int threads = 0);
 
 }  // namespace kernbench::bench
 

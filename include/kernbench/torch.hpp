@@ -67,18 +67,22 @@ struct Trace {
   double queued_ns() const { return queued.ns(); }
 };
 
-/// A request to wait for.
+/// A request to wait for. It belongs to its context: used after that is gone, it is an InputError
+/// (`runtime.context-gone`).
 class Handle {
  public:
   Handle() = default;
   bool done() const;
-  /// Of a request that is done.
+  /// The times of a request that is done.
   Trace trace() const;
-  explicit Handle(std::shared_ptr<Request> request) : request_(std::move(request)) {}
-  const std::shared_ptr<Request>& request() const { return request_; }  // for the layers above
+
+  // For the layers above.
+  explicit Handle(const std::shared_ptr<Request>& request) : request_(request), is_set_(request != nullptr) {}
+  std::shared_ptr<Request> request() const;  // null if there is none
 
  private:
-  std::shared_ptr<Request> request_;
+  std::weak_ptr<Request> request_;
+  bool is_set_ = false;
 };
 
 /// P PEs of each of C cubes, from an origin on.
@@ -100,6 +104,14 @@ struct HazardReport {
   std::string kind;  // write-write, read-write, slot overwritten, unread message
   std::string text;  // with both operations, their source lines and the bytes they share
   std::uint64_t occurrences = 1;
+};
+
+/// A link at which packets had to wait. Buffers are unbounded: here hardware would push back on the sender.
+struct LinkQueue {
+  std::string link;      // sip0.cube0.hbm_ctrl.pe0 → sip0.cube0.r0c0
+  Bytes carried;         // over the whole run
+  Time deepest_wait;     // the longest that a packet waited
+  double deepest_bytes;  // what the link moves in that time: how much was queued before the packet
 };
 
 /// How far a run is.
@@ -195,8 +207,9 @@ class Torch {
   void synchronize();
 
   // ── devices ── a device is a SIP (or a PE, see distributed.hpp); 0 until another one is set
+  /// A copy may outlive the context; its members are then an InputError (`runtime.context-gone`).
   struct Ahbm {
-    Engine* engine;
+    std::weak_ptr<Engine> engine;
     /// As the group of a collective (distributed.hpp): one member per cube of every SIP.
     struct Cubes {};
     static constexpr Cubes cubes{};
@@ -222,6 +235,8 @@ class Torch {
   /// InputError with LogStorage::none.
   trace::RunLog log() const;
   std::vector<HazardReport> hazards() const;
+  /// Links at which packets waited, the longest wait first.
+  std::vector<LinkQueue> link_queues() const;
 
   Engine& engine() const { return *engine_; }  // for the layers above
 

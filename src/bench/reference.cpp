@@ -7,6 +7,7 @@
 #include <cstring>
 #include <thread>
 
+#include "base/threads.hpp"
 #include "kernbench/error.hpp"
 
 namespace kernbench::bench {
@@ -175,7 +176,7 @@ NdArray Eighths::array(DType dtype) const {
   return array;
 }
 
-NdArray product(const Eighths& a, const Eighths& b, DType dtype) {
+NdArray product(const Eighths& a, const Eighths& b, DType dtype, int threads) {
   check(a, b);
   const std::int64_t m = a.rows(), k = a.columns(), n = b.columns();
   std::vector<float> left(static_cast<std::size_t>(m * k));
@@ -198,10 +199,9 @@ NdArray product(const Eighths& a, const Eighths& b, DType dtype) {
             out.bytes().subspan(static_cast<std::size_t>(r * n + first) * size));
     }
   };
-  std::vector<std::jthread> threads;
-  for (unsigned t = 1; t < std::thread::hardware_concurrency(); ++t) threads.emplace_back(work);
+  const int most = threads > 0 ? threads : static_cast<int>(std::thread::hardware_concurrency());
+  const auto helpers = start_helpers(most - 1, [&](int) { work(); });
   work();
-  threads.clear();
   return out;
 }
 

@@ -8,6 +8,7 @@
 #include <future>
 #include <map>
 
+#include "base/memory.hpp"
 #include "kernbench/distributed.hpp"
 #include "kernbench/error.hpp"
 #include "runtime/engine.hpp"
@@ -50,6 +51,7 @@ RunProgress progress_of(Engine& engine, const runtime::Progress& clock) {
 
 /// The host function is the user's: what it throws is no defect of ours.
 void call_host(const Bench& bench, Torch& torch, const Options& options, BenchReport& report) {
+  const Building building("what the host function asks for");
   try {
     bench.run(torch, options, report);
   } catch (const Error&) {
@@ -134,7 +136,8 @@ LaunchFigures figures_of(Engine& engine, const Workload& work, const runtime::Re
 
 /// All of these only look at what happened, so some do it beside the others.
 void add_run(RunResult& result, const Torch& torch, int threads) {
-  const auto when = threads == 1 ? std::launch::deferred : std::launch::async;
+  const Building building("the summary of the op log");
+  const auto when = threads == 1 ? std::launch::deferred : std::launch::async | std::launch::deferred;
   std::future hazards = std::async(when, [&] { return torch.hazards(); });
   result.total = last_completion(torch.engine());
   result.log = torch.log();
@@ -169,7 +172,7 @@ RunResult begin_result(const Bench& bench, const Options& options, const topolog
           .machine = machine,
           .device = to_string(how.device),
           .strict = how.strict,
-          .report = BenchReport(how.verify),
+          .report = BenchReport(how.verify, how.threads),
           .failure = {}};
 }
 
@@ -265,8 +268,10 @@ class BenchJob {
     result_.report.figures_from({});
     add_run(result_, torch, how_.threads);
     add_launches(result_, *engine_, works_);
+    result_.links = torch.link_queues();
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin_;
-    result_.wall = {took.count(), torch.events(), peak_rss_mb()};
+    result_.wall = {took.count(), torch.events(), peak_rss_mb(),
+                    engine_->device().simulation().counters().threads_missing};
   }
 
   const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();

@@ -50,6 +50,7 @@ struct Wall {
   double seconds = 0;
   std::uint64_t events = 0;
   double peak_rss_mb = 0;
+  int threads_missing = 0;  // that were asked for and could not be started
   double events_per_s() const { return seconds > 0 ? static_cast<double>(events) / seconds : 0; }
 };
 
@@ -69,6 +70,7 @@ struct RunResult {
   trace::Summary summary;
   trace::CriticalPath critical_path;
   Utilization utilization;
+  std::vector<runtime::LinkQueue> links;  // at which packets waited, the longest wait first
   std::vector<runtime::HazardReport> hazards;
   Wall wall;
 

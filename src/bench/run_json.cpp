@@ -58,6 +58,16 @@ Json utilization_json(const Utilization& utilization) {
   return out;
 }
 
+Json links_json(const std::vector<runtime::LinkQueue>& links) {
+  Json list = Json::array();
+  for (const auto& l : links)
+    list.push_back({{"link", l.link},
+                    {"bytes", l.carried.count()},
+                    {"deepest_wait_ns", l.deepest_wait.ns()},
+                    {"deepest_queue_bytes", l.deepest_bytes}});
+  return list;
+}
+
 Json hazards_json(const std::vector<runtime::HazardReport>& hazards) {
   Json list = Json::array();
   for (const auto& h : hazards)
@@ -82,6 +92,7 @@ Json to_json(const RunResult& result) {
           {"launches", launches_json(result)},
           {"op_log_summary", trace::json_of(result.summary)},
           {"utilization", utilization_json(result.utilization)},
+          {"links", links_json(result.links)},
           {"lower_bound_ns", result.lower_bound.time.ns()},
           {"critical_path", trace::json_of(result.critical_path)},
           {"hazards", hazards_json(result.hazards)},

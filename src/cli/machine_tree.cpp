@@ -225,10 +225,10 @@ std::string machine_tree(const Machine& machine, const topology::Graph& graph) {
   const std::vector<std::string> ideal = machine.idealised();
   return fmt::format(
       "{}: {}; a graph of {} and {}\n\n{}\n{}\nns: what a message pays on arrival\nidealised: "
-      "{}\n",
+      "{}\nleft out of the models:\n  {}\n",
       machine.source(), topology::headline(machine), count_text(graph.node_count(), "node", "nodes"),
       count_text(graph.link_count(), "link", "links"), tree_text(system(machine, all)), peaks_table(all),
-      ideal.empty() ? "nothing" : join(ideal));
+      ideal.empty() ? "no figure of this file" : join(ideal), fmt::join(machine.left_out(), "\n  "));
 }
 
 }  // namespace kernbench::cli

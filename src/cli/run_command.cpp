@@ -145,6 +145,10 @@ int run_bench_command(const Session& session, const RunCommand& command) {
                        .progress = [&](const bench::RunProgress& progress) { display.show(progress); },
                        .finished = finished});
   }();
+  if (command.threads > 1 && result.wall.threads_missing > 0)
+    write_stderr(
+        fmt::format("kernbench: note: {} of {} threads could not be started; the result is the same\n",
+                    result.wall.threads_missing, command.threads));
   write_result(command, result, interrupt);
   return exit_code(result);
 }

@@ -8,6 +8,7 @@
 
 #include "base/text.hpp"
 #include "cli/percent.hpp"
+#include "topology/figures.hpp"
 
 namespace kernbench::cli {
 namespace {
@@ -80,6 +81,15 @@ void put_critical_path(std::string& out, const trace::CriticalPath& path) {
   put_shares(out, "by source line", lines, width);
 }
 
+/// Buffers are unbounded in the model: where hardware would push back.
+void put_deepest_queue(std::string& out, const RunResult& result) {
+  if (result.links.empty()) return;
+  const runtime::LinkQueue& deepest = result.links.front();
+  fmt::format_to(std::back_inserter(out), "deepest queue    {:.0f} B, {} of waiting at {}; {}\n",
+                 deepest.deepest_bytes, to_string(deepest.deepest_wait), deepest.link,
+                 topology::count_text(result.links.size(), "link", "links") + " had one");
+}
+
 void put_hazards(std::string& out, const RunResult& result) {
   const auto& hazards = result.hazards;
   fmt::format_to(std::back_inserter(out), "hazards          {}\n",
@@ -111,6 +121,7 @@ std::string run_summary(const RunResult& result) {
   fmt::format_to(std::back_inserter(out), "simulated        {} in all, {} records, hash {:016x}\n",
                  to_string(result.total), result.summary.records, result.hash);
   put_utilization(out, result.utilization);
+  put_deepest_queue(out, result);
   put_bound(out, result.lower_bound);
   put_critical_path(out, result.critical_path);
   put_hazards(out, result);

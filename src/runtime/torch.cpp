@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <exception>
+#include <functional>
 
+#include "base/memory.hpp"
 #include "kernbench/error.hpp"
 #include "runtime/content.hpp"
 #include "runtime/engine.hpp"
@@ -11,21 +14,42 @@
 
 namespace kernbench::runtime {
 
-bool Handle::done() const { return request_ && request_->done(); }
+namespace {
+
+/// What belongs to a context, while it lives.
+template <class T>
+std::shared_ptr<T> alive(const std::weak_ptr<T>& part, const char* what) {
+  if (auto locked = part.lock()) return locked;
+  throw InputError({"runtime.context-gone", "", fmt::format("the Torch of this {} is gone", what),
+                    "keep the Torch for as long as you use what it gave"});
+}
+
+}  // namespace
+
+std::shared_ptr<Request> Handle::request() const { return is_set_ ? alive(request_, "handle") : nullptr; }
+
+bool Handle::done() const {
+  const auto its = request();
+  return its && its->done();
+}
 
 Trace Handle::trace() const {
   if (!done())
     throw InputError(
         {"runtime.not-done", "", "the trace of a request that is not done", "wait for it first"});
-  return request_->trace();
+  return request()->trace();
 }
 
+namespace {
+std::shared_ptr<Engine> make_engine(const topology::Machine& machine, TorchOptions options) {
+  const Building building("the machine");
+  return std::make_shared<Engine>(machine, std::move(options));
+}
+}  // namespace
+
 Torch::Torch(const topology::Machine& machine, TorchOptions options)
-    : ahbm{nullptr},
-      accelerator{{nullptr}},
-      engine_(std::make_shared<Engine>(machine, std::move(options))),
-      exceptions_at_start_(std::uncaught_exceptions()) {
-  ahbm.engine = accelerator.ahbm.engine = engine_.get();
+    : engine_(make_engine(machine, std::move(options))), exceptions_at_start_(std::uncaught_exceptions()) {
+  ahbm.engine = accelerator.ahbm.engine = engine_;
 }
 
 Torch::~Torch() noexcept(false) {
@@ -96,19 +120,20 @@ Handle Torch::launch_body(const LaunchOptions& options, const std::vector<Tensor
 }
 
 void Torch::wait(const Handle& handle) {
-  if (!handle.request())
+  const auto request = handle.request();
+  if (!request)
     throw InputError({"runtime.no-request", "", "a wait for no request", "wait for what launch returned"});
-  if (&handle.request()->stream().host() != &engine_->device().host_partition())
-    throw InputError({"runtime.other-context", handle.request()->name(),
-                      "a wait for a request of another context", "wait in the Torch that submitted it"});
-  engine_->wait(*handle.request());
+  if (&request->stream().host() != &engine_->device().host_partition())
+    throw InputError({"runtime.other-context", request->name(), "a wait for a request of another context",
+                      "wait in the Torch that submitted it"});
+  engine_->wait(*request);
 }
 
 void Torch::synchronize() { engine_->synchronize(); }
 
-void Torch::Ahbm::set_device(int rank) const { engine->set_device(rank); }
-int Torch::Ahbm::current_device() const { return engine->host().device; }
-int Torch::Ahbm::device_count() const { return engine->devices(); }
+void Torch::Ahbm::set_device(int rank) const { alive(engine, "device selector")->set_device(rank); }
+int Torch::Ahbm::current_device() const { return alive(engine, "device selector")->host().device; }
+int Torch::Ahbm::device_count() const { return alive(engine, "device selector")->devices(); }
 
 const topology::Machine& Torch::machine() const { return engine_->machine(); }
 bool Torch::has_data() const { return engine_->options().data; }
@@ -137,6 +162,21 @@ trace::CriticalPath Trace::critical_path() const {
 }
 
 trace::RunLog Torch::log() const { return engine_->log(); }
+
+std::vector<LinkQueue> Torch::link_queues() const {
+  device::Device& device = engine_->device();
+  const topology::Graph& graph = device.graph();
+  std::vector<LinkQueue> queues;
+  for (std::uint32_t i = 0; i < graph.link_count(); ++i) {
+    const device::LinkUse use = device.fabric().use({i});
+    if (use.deepest_wait == Time()) continue;
+    const topology::Link link = graph.link({i});
+    queues.push_back({fmt::format("{} → {}", graph.path(link.from), graph.path(link.to)), use.bytes,
+                      use.deepest_wait, use.deepest_wait.ns() * link.bandwidth.gbs()});
+  }
+  std::ranges::stable_sort(queues, std::greater(), &LinkQueue::deepest_wait);
+  return queues;
+}
 
 std::vector<HazardReport> Torch::hazards() const {
   std::vector<HazardReport> reports;

@@ -81,4 +81,20 @@ std::vector<std::string> Machine::idealised() const {
   return notes;
 }
 
+std::vector<std::string> Machine::left_out() const {
+  std::vector<std::string> notes = {
+      "requests, acknowledgements and announcements carry 0 bytes and wait for nobody",
+      "buffers in routers and ports are unbounded (a run says which queue was deepest)",
+      "a matrix tile takes the same time in every dtype",
+      "a DMA transfer keeps any number of its bytes in flight",
+      "launches, drivers and host code cost nothing beyond their messages",
+      "no packet is lost or sent again; clocks never slow down for heat or power"};
+  if (at("launch").integer("control_bytes") == 0)
+    notes.emplace_back("control messages carry 0 bytes (launch.control_bytes)");
+  const std::string& strided = at("pe.pe_dma").text("strided");
+  if (strided == "linear" || (strided == "auto" && at("cube.hbm").text("model") == "plain"))
+    notes.emplace_back("strided rows are read as if stored side by side (pe.pe_dma.strided)");
+  return notes;
+}
+
 }  // namespace kernbench::topology

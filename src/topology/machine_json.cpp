@@ -65,7 +65,8 @@ nlohmann::ordered_json to_json(const Machine& machine, const Graph& graph) {
   return {{"source", machine.source()},
           {"machine", groups_json(machine)},
           {"derived", std::move(derived)},
-          {"idealised", machine.idealised()}};
+          {"idealised", machine.idealised()},
+          {"left_out", machine.left_out()}};
 }
 
 }  // namespace kernbench::topology

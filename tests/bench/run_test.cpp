@@ -205,7 +205,7 @@ TEST(RunJson, HasEveryKey) {
   for (const auto& [key, value] : json.items()) keys.push_back(key);
   EXPECT_THAT(keys, ElementsAre("kernbench", "bench", "options", "device", "machine", "ok", "verified",
                                 "complaints", "failure", "sim", "launches", "op_log_summary", "utilization",
-                                "lower_bound_ns", "critical_path", "hazards", "results", "wall"));
+                                "links", "lower_bound_ns", "critical_path", "hazards", "results", "wall"));
   EXPECT_EQ(json["options"]["M"], 64);
   EXPECT_EQ(json["options"]["variant"], "ref_ref");
   EXPECT_TRUE(json["verified"].is_null());

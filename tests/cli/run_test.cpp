@@ -51,6 +51,24 @@ TEST_F(RunCommand, WorksInAnEmptyFolderAndSummarises) {
   EXPECT_EQ(files(), 0u);
 }
 
+TEST_F(RunCommand, SaysWhereQueuesWereDeepest) {
+  const std::vector<std::string> words = {"--bench", "ccl-allreduce", "n_elem=4096",        "--topology",
+                                          "small",   "--set",         "system.sips.count=2"};
+  EXPECT_THAT(succeeds(words), HasSubstr("\ndeepest queue "));
+  auto json = words;
+  json.insert(json.end(), {"--json", "out.json"});
+  succeeds(json);
+  const Json links = json_of("out.json").at("links");
+  ASSERT_FALSE(links.empty());
+  double before = links[0]["deepest_wait_ns"];
+  for (const Json& link : links) {
+    EXPECT_THAT(link["link"].get<std::string>(), HasSubstr(" → "));
+    EXPECT_GT(link["deepest_queue_bytes"].get<double>(), 0);
+    EXPECT_LE(link["deepest_wait_ns"].get<double>(), before);
+    before = link["deepest_wait_ns"];
+  }
+}
+
 // 3 ns until the load is issued; 128 B there and back: a router of 2.5 ns each way, 8 ns of a burst, 0.5 ns at 256 GB/s,
 // 5 ps of wires, twice.
 TEST_F(RunCommand, QuietLeavesTheBenchsLine) {

@@ -1,4 +1,5 @@
 #include <map>
+#include <optional>
 
 #include "kernbench/address.hpp"
 #include "runtime/host_world.hpp"
@@ -47,6 +48,27 @@ TEST(Streams, CallsReturnAtOnceAndTimePassesOnlyInWaits) {
   EXPECT_EQ(torch.now(), trace.submitted + trace.queued + trace.total);  // and not a picosecond more
   torch.wait(launch);
   EXPECT_EQ(torch.now(), trace.submitted + trace.queued + trace.total);
+}
+
+TEST(Streams, WhatOutlivesItsContextIsRefused) {
+  Handle launch;
+  std::optional<Torch::Ahbm> ahbm;
+  Torch other(small());
+  {
+    Torch torch(small());
+    Tensor x = torch.zeros({32}, i32, kColumns);
+    launch = torch.launch("add_one", add_one, x);
+    ahbm = torch.ahbm;
+    torch.wait(launch);
+    EXPECT_TRUE(launch.done());
+    EXPECT_THAT(complaint([&] { other.wait(launch); }), HasSubstr("runtime.other-context"));
+  }
+  EXPECT_THAT(complaint([&] { (void)launch.done(); }), HasSubstr("runtime.context-gone"));
+  EXPECT_THAT(complaint([&] { launch.trace(); }), HasSubstr("runtime.context-gone"));
+  EXPECT_THAT(complaint([&] { other.wait(launch); }), HasSubstr("runtime.context-gone"));
+  EXPECT_THAT(complaint([&] { ahbm->set_device(0); }), HasSubstr("runtime.context-gone"));
+  EXPECT_THAT(complaint([&] { (void)ahbm->device_count(); }), HasSubstr("runtime.context-gone"));
+  EXPECT_FALSE(Handle().done());
 }
 
 // A map goes to all 128 PEs and back: 2 · 89.636 ns, as the control path's own test has it. A launch on PE 0 of cube 0:

@@ -40,7 +40,7 @@ void run(Torch& torch, const Options& options, BenchReport& report) {
   if (report.verify())
     for (std::size_t i = 0; i < results.size(); ++i)
       report.compare(results[i].name(), results[i].numpy(),
-                     product(activations, {{d_model, d_model}, 2 + i}, DType::f16));
+                     product(activations, {{d_model, d_model}, 2 + i}, DType::f16, report.threads()));
   const double tflops = 3 * 2e-3 * static_cast<double>(tokens * d_model * d_model) / exec.ns();
   report.result("pe_exec_ns", exec.ns());
   report.result("tflops", tflops);

@@ -32,7 +32,7 @@ void run(Torch& torch, const Options& options, BenchReport& report) {
   const auto launch = torch.launch("matmul", matmul, a, b, c, Shape{m, k, n}, dtype, options.text("variant"));
   torch.wait(launch);
 
-  if (report.verify()) report.compare("c", c.numpy(), product(left, right, dtype));
+  if (report.verify()) report.compare("c", c.numpy(), product(left, right, dtype, report.threads()));
   const double tflops = 2e-3 * static_cast<double>(m * k * n) / launch.trace().pe_exec_ns();
   report.result("tflops", tflops);
   report.result("share_of_peak", tflops / torch.machine().pe_peak_tflops());
