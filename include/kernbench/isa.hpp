@@ -53,6 +53,16 @@ struct DmaWrite {
   std::vector<std::uint64_t> places = {};
   friend bool operator==(const DmaWrite&, const DmaWrite&) = default;
 };
+/// Prints as `atomic add 0x1000 %0:f32[4]`.
+struct Atomic {
+  MathOp op = MathOp::add;
+  std::uint64_t address = 0;
+  Operand tile;
+  std::vector<std::int64_t> strides;
+  ActiveLanes lanes;
+  std::vector<std::uint64_t> places = {};
+  friend bool operator==(const Atomic&, const Atomic&) = default;
+};
 struct LoadScalar {
   std::uint64_t address = 0;
   DType dtype = DType::i32;
@@ -68,7 +78,8 @@ struct Math {
   MathOp op = MathOp::add;
   std::vector<Operand> operands;
   Operand result;
-  std::optional<int> axis;  // of reductions and arrangements
+  std::optional<int> axis;  // of reductions, scans and arrangements
+  bool reversed = false;    // of scans and sorts
   friend bool operator==(const Math&, const Math&) = default;
 };
 struct Epilogue {
@@ -102,8 +113,8 @@ struct Fence {
   friend bool operator==(const Fence&, const Fence&) = default;
 };
 
-using AnyCommandBase =
-    std::variant<DmaRead, DmaWrite, LoadScalar, Gemm, Math, Composite, IpcqSend, IpcqRecv, Wait, Fence>;
+using AnyCommandBase = std::variant<DmaRead, DmaWrite, LoadScalar, Gemm, Math, Composite, IpcqSend, IpcqRecv,
+                                    Wait, Fence, Atomic>;
 
 /// One of the above. `std::visit`, `std::get` and `==` work on it as on any variant.
 class AnyCommand : public AnyCommandBase {

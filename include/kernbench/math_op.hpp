@@ -1,17 +1,21 @@
 // The operations of the vector unit: one list for those who record them, time them and compute them.
 //
 // Result dtypes, with `promote` as in dtype.hpp:
-//   arithmetic (+ − * neg abs fma sum)   promoted; truth values count as i32 0 and 1
+//   arithmetic (+ − * neg abs fma sum    promoted; truth values count as i32 0 and 1
+//   prod cumsum cumprod)
 //   /                                    promoted; of integers f32
 //   // %                                 integers only; promoted, truth values as i32
-//   & | ~                                i1 only
+//   & | ^ ~                              integers only; promoted. ~ of i1 is "not"
+//   << >> umulhi                         integers other than i1; promoted. umulhi: of 32 or 64 bits
 //   comparisons                          i1
 //   where(mask, a, b)                    a and b promoted; the mask must be i1
 //   maximum minimum clamp max min        promoted
-//   exp … cos, sqrt, rsqrt               the float itself; of integers f32
-//   argmax                               i32
+//   cummax cummin                        promoted
+//   exp … cos, sqrt, rsqrt, floor, ceil  the float itself; of integers f32
+//   argmax argmin                        i32
 //   cast fill arange                     the one asked for
-//   cat                                  that of its operands, which is the same for all
+//   cat flip sort gather                 that of its first operand
+//   histogram                            i32
 // Where a kernel asks for an `out_dtype`, it replaces the promoted one: see may_convert.
 #pragma once
 
@@ -37,10 +41,20 @@ enum class MathOp : std::uint8_t {
   sum, max, min, argmax,
   // elements in other places
   cat,
+  // two operands
+  bit_xor, shl, shr, umulhi,
+  // one operand
+  floor, ceil, log2,
+  // over an axis
+  argmin, prod, xor_sum,
+  // along an axis: as many elements as before
+  cumsum, cumprod, cummax, cummin,
+  // elements in other places
+  flip, sort, gather, histogram,
 };
 // clang-format on
 
-enum class MathKind : std::uint8_t { elementwise, create, reduction, arrangement };
+enum class MathKind : std::uint8_t { elementwise, create, reduction, arrangement, scan };
 
 /// How long an element takes. How many cycles each class is, is the machine's to say; by default 1, 4 and 8.
 enum class MathCost : std::uint8_t { simple, division, transcendental };
@@ -52,14 +66,19 @@ enum class ResultRule : std::uint8_t {
   arithmetic,
   division,
   integer,
-  logic,
   truth,
   select,
   ordering,
   real,
   index,
-  given
+  given,
+  bits,   // integers, i1 among them
+  shift,  // integers but i1
 };
+
+/// How often an operation along an axis of that length passes over its elements: a scan ⌈log2(length)⌉ times, a sort
+/// p(p+1)/2 times with the same p, as a bitonic network does; all others, and short axes, once.
+std::int64_t passes(MathOp op, std::int64_t length);
 
 struct MathOpInfo {
   MathOp op;

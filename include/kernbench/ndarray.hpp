@@ -12,7 +12,7 @@
 
 namespace kernbench {
 
-/// The C++ type whose bytes an element of that dtype is. i1 is a uint8_t that is 0 or 1.
+/// The dtype whose elements are of that C++ type. i1 is a bool; its bytes may also be seen as uint8_t, 0 or 1.
 template <class T>
 inline constexpr DType kDTypeOf = T::kDType;
 template <>
@@ -22,7 +22,19 @@ inline constexpr DType kDTypeOf<std::int32_t> = DType::i32;
 template <>
 inline constexpr DType kDTypeOf<std::int8_t> = DType::i8;
 template <>
-inline constexpr DType kDTypeOf<std::uint8_t> = DType::i1;
+inline constexpr DType kDTypeOf<std::int16_t> = DType::i16;
+template <>
+inline constexpr DType kDTypeOf<std::int64_t> = DType::i64;
+template <>
+inline constexpr DType kDTypeOf<std::uint8_t> = DType::u8;
+template <>
+inline constexpr DType kDTypeOf<std::uint16_t> = DType::u16;
+template <>
+inline constexpr DType kDTypeOf<std::uint32_t> = DType::u32;
+template <>
+inline constexpr DType kDTypeOf<std::uint64_t> = DType::u64;
+template <>
+inline constexpr DType kDTypeOf<bool> = DType::i1;
 
 /// A value: copying copies the bytes. Row-major, without gaps.
 class NdArray {

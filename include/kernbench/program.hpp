@@ -50,15 +50,17 @@ enum class CommandKind : std::uint8_t {
   ipcq_recv,    // the oldest message of a ring → result
   wait,         // issue holds until a command has retired
   fence,        // issue holds until every earlier command has retired
+  atomic,       // memory = op(memory, reads[0]): a read and a write
 };
 std::string_view to_string(CommandKind kind);
 
 /// One command. Program's accessors say what the last four members mean for each kind.
 struct Command {
   CommandKind kind = CommandKind::fence;
-  MathOp op = MathOp::copy;       // of math
-  std::uint8_t read_count = 0;    // use Program::reads
-  std::uint8_t detail8 = 0;       // load_scalar: DType; ipcq_recv: 1 + MemorySpace of the destination, or 0
+  MathOp op = MathOp::copy;     // of math and atomic
+  std::uint8_t read_count = 0;  // use Program::reads
+  /// load_scalar: DType; ipcq_recv: 1 + MemorySpace of the destination, or 0; scan and sort: 1 if reversed.
+  std::uint8_t detail8 = 0;
   std::uint32_t line = 0;         // use Program::line
   ValueId result = kNone;         // what it produces, if anything
   std::array<ValueId, 3> read{};  // use Program::reads
@@ -181,11 +183,11 @@ class Program {
     return static_cast<std::uint64_t>(places_[values_[id].place].offset);
   }
 
-  /// Of a dma command: the value whose shape and dtype the transfer has.
+  /// Of a dma command or an atomic: the value whose shape and dtype the transfer has.
   ValueId moved(const Command& c) const { return c.kind == CommandKind::dma_read ? c.result : c.read[0]; }
-  /// Of a dma command: memory strides in elements, row-major if the kernel gave none.
+  /// Of a dma command or an atomic: memory strides in elements, row-major if the kernel gave none.
   Strides strides(const Command& c) const;
-  /// Of a dma command: whether lanes are off, which are on (ascending, not touching), and how many.
+  /// Of a dma command or an atomic: whether lanes are off, which are on (ascending, not touching), and how many.
   bool masked(const Command& c) const { return c.detail != kNone; }
   std::span<const LaneRange> active_runs(const Command& c) const;
   std::int64_t active_lanes(const Command& c) const;
@@ -196,8 +198,13 @@ class Program {
   double other(const Command& c) const { return c.read_count == 0 ? 0.0 : scalar(c.read[0]); }
   /// Of load_scalar.
   DType scalar_dtype(const Command& c) const { return static_cast<DType>(c.detail8); }
-  /// Of a reduction or an arrangement.
+  /// Of a reduction, a scan or an arrangement.
   int axis(const Command& c) const { return static_cast<int>(c.detail); }
+  /// Of a scan: it runs from the last element to the first. Of a sort: the largest comes first.
+  bool reversed(const Command& c) const { return c.detail8 != 0; }
+  /// Of math: how many elements the vector unit works on: those of the result, or, reducing, of the operand; as often as
+  /// the operation passes over them.
+  std::int64_t math_elements(const Command& c) const;
   /// Of gemm: `batches` products of [m, k] and [k, n].
   GemmSize gemm_size(const Command& c) const;
 

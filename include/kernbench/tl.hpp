@@ -201,6 +201,15 @@ class Context {
   /// What lies at those places when the launch begins, for kernels that steer by numbers they load; lanes that are off
   /// are zero. It records nothing: `load_at` does.
   std::vector<std::byte> peek(const Lanes& lanes, DType dtype, At at = At::current());
+  /// memory = op(memory, tile) in one step: add, maximum, minimum, bit_and, bit_or or bit_xor. It costs a read and a write;
+  /// atomics of one kind on the same bytes are no hazard, and take effect in the order of the simulation, on which the bits
+  /// of float sums may depend.
+  Op atomic(MathOp op, Ptr ptr, const Tile& tile, const StoreOptions& options = {}, At at = At::current());
+  Op atomic_add(Ptr ptr, const Tile& tile, const StoreOptions& options = {}, At at = At::current());
+  Op atomic_max(Ptr ptr, const Tile& tile, const StoreOptions& options = {}, At at = At::current());
+  Op atomic_min(Ptr ptr, const Tile& tile, const StoreOptions& options = {}, At at = At::current());
+  Op atomic_and(Ptr ptr, const Tile& tile, const StoreOptions& options = {}, At at = At::current());
+  Op atomic_or(Ptr ptr, const Tile& tile, const StoreOptions& options = {}, At at = At::current());
   /// A tensor in memory as an operand of `composite`. Its views are references too.
   Tile ref(Ptr ptr, const Dims& shape, DType dtype, const Dims& strides = {}, At at = At::current());
   /// Issue holds until the command has retired; of a tile, the one that makes it.
@@ -246,6 +255,11 @@ class Context {
   Tile erf(const Tile& x, const MathOptions& options = {}, At at = At::current());
   Tile sin(const Tile& x, const MathOptions& options = {}, At at = At::current());
   Tile cos(const Tile& x, const MathOptions& options = {}, At at = At::current());
+  Tile log2(const Tile& x, const MathOptions& options = {}, At at = At::current());
+  Tile floor(const Tile& x, const MathOptions& options = {}, At at = At::current());
+  Tile ceil(const Tile& x, const MathOptions& options = {}, At at = At::current());
+  /// The upper half of the product of two integers taken as unsigned.
+  Tile umulhi(const Operand& a, const Operand& b, At at = At::current());
   /// Any elementwise operation of math_op.hpp, for bindings.
   Tile math(MathOp op, std::span<const Operand> operands, const MathOptions& options = {},
             At at = At::current());
@@ -259,8 +273,32 @@ class Context {
            const MathOptions& options = {}, At at = At::current());
   /// The index along the axis (of all elements in row-major order) of the first largest.
   Tile argmax(const Tile& x, std::optional<int> axis = {}, bool keep_dims = false, At at = At::current());
+  Tile argmin(const Tile& x, std::optional<int> axis = {}, bool keep_dims = false, At at = At::current());
+  Tile prod(const Tile& x, std::optional<int> axis = {}, bool keep_dims = false,
+            const MathOptions& options = {}, At at = At::current());
+  Tile xor_sum(const Tile& x, std::optional<int> axis = {}, bool keep_dims = false, At at = At::current());
+  /// Any reduction of math_op.hpp, for bindings.
+  Tile reduce(MathOp op, const Tile& x, std::optional<int> axis = {}, bool keep_dims = false,
+              const MathOptions& options = {}, At at = At::current());
   /// Recorded as max, sub, exp, sum, div.
   Tile softmax(const Tile& x, int axis = -1, At at = At::current());
+
+  // ── along an axis ── the result has the operand's shape
+  /// Element i is made of elements 0 … i; reversed, of i … last.
+  Tile cumsum(const Tile& x, int axis = 0, bool reverse = false, const MathOptions& options = {},
+              At at = At::current());
+  Tile cumprod(const Tile& x, int axis = 0, bool reverse = false, const MathOptions& options = {},
+               At at = At::current());
+  /// `op` is add, mul, maximum or minimum.
+  Tile scan(MathOp op, const Tile& x, int axis = 0, bool reverse = false, const MathOptions& options = {},
+            At at = At::current());
+  Tile flip(const Tile& x, int axis = -1, At at = At::current());
+  /// NaN is the largest.
+  Tile sort(const Tile& x, int axis = -1, bool descending = false, At at = At::current());
+  /// x[…, index[…, i, …], …]: `index` is of integers and has the shape of `x` but for the axis.
+  Tile gather(const Tile& x, const Tile& index, int axis = -1, At at = At::current());
+  /// How many elements of an integer tile are 0, 1, … bins−1, as i32[bins].
+  Tile histogram(const Tile& x, std::int64_t bins, At at = At::current());
 
   // ── queues ──
   Op send(std::string_view direction, const Tile& tile, At at = At::current());

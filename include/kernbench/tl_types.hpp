@@ -110,7 +110,7 @@ class Operand {
   Kind kind_ = Kind::none;
 };
 
-/// + − * / promote; / of integers is f32; % is for integers; & | ~ are for i1; comparisons give i1.
+/// + − * / promote; / of integers is f32; % & | ^ ~ << >> are for integers, & | ^ ~ for i1 too; comparisons give i1.
 Tile operator+(const Operand& a, const Operand& b);
 Tile operator-(const Operand& a, const Operand& b);
 Tile operator*(const Operand& a, const Operand& b);
@@ -118,6 +118,9 @@ Tile operator/(const Operand& a, const Operand& b);
 Tile operator%(const Operand& a, const Operand& b);
 Tile operator&(const Operand& a, const Operand& b);
 Tile operator|(const Operand& a, const Operand& b);
+Tile operator^(const Operand& a, const Operand& b);
+Tile operator<<(const Operand& a, const Operand& b);
+Tile operator>>(const Operand& a, const Operand& b);
 Tile operator==(const Operand& a, const Operand& b);
 Tile operator!=(const Operand& a, const Operand& b);
 Tile operator<(const Operand& a, const Operand& b);

@@ -27,6 +27,20 @@ constexpr Spelling kSpellings[] = {
     {"i1", DType::i1},
     {"f8e4m3", DType::f8e4m3},
     {"f8e5m2", DType::f8e5m2},
+    {"i16", DType::i16},
+    {"i64", DType::i64},
+    {"u8", DType::u8},
+    {"u16", DType::u16},
+    {"u32", DType::u32},
+    {"u64", DType::u64},
+    {"int16", DType::i16},
+    {"short", DType::i16},
+    {"int64", DType::i64},
+    {"long", DType::i64},
+    {"uint8", DType::u8},
+    {"uint16", DType::u16},
+    {"uint32", DType::u32},
+    {"uint64", DType::u64},
     {"fp16", DType::f16},
     {"float16", DType::f16},
     {"half", DType::f16},
@@ -90,7 +104,8 @@ DType promote(DType a, DType b) {
   if (is_float(a) && is_float(b)) return promote_floats(a, b);
   if (is_float(a) != is_float(b)) return is_float(a) ? a : b;
   if (a == DType::i1 || b == DType::i1) return a == DType::i1 ? b : a;
-  return DType::i32;  // i8 with i32
+  if (itemsize(a) != itemsize(b)) return itemsize(a) > itemsize(b) ? a : b;
+  return is_unsigned(a) ? a : b;
 }
 
 }  // namespace kernbench

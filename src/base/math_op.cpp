@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cstdint>
 #include <vector>
 
 #include "kernbench/error.hpp"
@@ -23,8 +25,8 @@ constexpr std::array kOps = {
     MathOpInfo{MathOp::div, "div", 2, elementwise, division, R::division},
     MathOpInfo{MathOp::floordiv, "floordiv", 2, elementwise, division, R::integer},
     MathOpInfo{MathOp::mod, "mod", 2, elementwise, division, R::integer},
-    MathOpInfo{MathOp::bit_and, "and", 2, elementwise, simple, R::logic},
-    MathOpInfo{MathOp::bit_or, "or", 2, elementwise, simple, R::logic},
+    MathOpInfo{MathOp::bit_and, "and", 2, elementwise, simple, R::bits},
+    MathOpInfo{MathOp::bit_or, "or", 2, elementwise, simple, R::bits},
     MathOpInfo{MathOp::maximum, "maximum", 2, elementwise, simple, R::ordering},
     MathOpInfo{MathOp::minimum, "minimum", 2, elementwise, simple, R::ordering},
     MathOpInfo{MathOp::eq, "eq", 2, elementwise, simple, R::truth},
@@ -35,7 +37,7 @@ constexpr std::array kOps = {
     MathOpInfo{MathOp::ge, "ge", 2, elementwise, simple, R::truth},
     MathOpInfo{MathOp::neg, "neg", 1, elementwise, simple, R::arithmetic},
     MathOpInfo{MathOp::abs, "abs", 1, elementwise, simple, R::arithmetic},
-    MathOpInfo{MathOp::bit_not, "not", 1, elementwise, simple, R::logic},
+    MathOpInfo{MathOp::bit_not, "not", 1, elementwise, simple, R::bits},
     MathOpInfo{MathOp::exp, "exp", 1, elementwise, transcendental, R::real},
     MathOpInfo{MathOp::exp2, "exp2", 1, elementwise, transcendental, R::real},
     MathOpInfo{MathOp::log, "log", 1, elementwise, transcendental, R::real},
@@ -58,12 +60,30 @@ constexpr std::array kOps = {
     MathOpInfo{MathOp::min, "min", 1, reduction, simple, R::ordering},
     MathOpInfo{MathOp::argmax, "argmax", 1, reduction, simple, R::index},
     MathOpInfo{MathOp::cat, "cat", 2, arrangement, simple, R::given},
+    MathOpInfo{MathOp::bit_xor, "xor", 2, elementwise, simple, R::bits},
+    MathOpInfo{MathOp::shl, "shl", 2, elementwise, simple, R::shift},
+    MathOpInfo{MathOp::shr, "shr", 2, elementwise, simple, R::shift},
+    MathOpInfo{MathOp::umulhi, "umulhi", 2, elementwise, division, R::shift},
+    MathOpInfo{MathOp::floor, "floor", 1, elementwise, simple, R::real},
+    MathOpInfo{MathOp::ceil, "ceil", 1, elementwise, simple, R::real},
+    MathOpInfo{MathOp::log2, "log2", 1, elementwise, transcendental, R::real},
+    MathOpInfo{MathOp::argmin, "argmin", 1, reduction, simple, R::index},
+    MathOpInfo{MathOp::prod, "prod", 1, reduction, simple, R::arithmetic},
+    MathOpInfo{MathOp::xor_sum, "xor_sum", 1, reduction, simple, R::bits},
+    MathOpInfo{MathOp::cumsum, "cumsum", 1, scan, simple, R::arithmetic},
+    MathOpInfo{MathOp::cumprod, "cumprod", 1, scan, simple, R::arithmetic},
+    MathOpInfo{MathOp::cummax, "cummax", 1, scan, simple, R::ordering},
+    MathOpInfo{MathOp::cummin, "cummin", 1, scan, simple, R::ordering},
+    MathOpInfo{MathOp::flip, "flip", 1, arrangement, simple, R::given},
+    MathOpInfo{MathOp::sort, "sort", 1, arrangement, simple, R::given},
+    MathOpInfo{MathOp::gather, "gather", 2, arrangement, division, R::given},
+    MathOpInfo{MathOp::histogram, "histogram", 1, arrangement, division, R::given},
 };
 
 constexpr bool in_order_of_the_enum() {
   for (std::size_t i = 0; i < kOps.size(); ++i)
     if (kOps[i].op != static_cast<MathOp>(i)) return false;
-  return kOps.back().op == MathOp::cat;
+  return kOps.back().op == MathOp::histogram;
 }
 static_assert(in_order_of_the_enum());
 
@@ -111,9 +131,16 @@ DType result_dtype(MathOp op, std::span<const DType> operands) {
       if (!std::ranges::all_of(operands, is_integer))
         reject(op, operands, "it takes integers; use / on floats");
       return counted(promote_all(operands));
-    case R::logic:
-      if (!std::ranges::all_of(operands, is_truth)) reject(op, operands, "it takes i1; compare first");
-      return DType::i1;
+    case R::bits:
+      if (!std::ranges::all_of(operands, is_integer))
+        reject(op, operands, "it takes integers; compare first for i1");
+      return promote_all(operands);
+    case R::shift:
+      if (!std::ranges::all_of(operands, is_integer) || std::ranges::any_of(operands, is_truth))
+        reject(op, operands, "it takes integers other than i1; cast first");
+      if (op == MathOp::umulhi && itemsize(promote_all(operands)) < 4)
+        reject(op, operands, "it takes integers of 32 or 64 bits; cast first");
+      return promote_all(operands);
     case R::select:
       if (!is_truth(operands[0])) reject(op, operands, "its first operand is an i1 mask; compare first");
       return promote_all(operands.subspan(1));
@@ -136,13 +163,21 @@ bool may_convert(MathOp op, DType natural, DType to) {
     case R::integer:
     case R::select:
       return true;
+    case R::bits:
+    case R::shift:
     case R::truth:
     case R::index:
-    case R::logic:
     case R::given:
       break;
   }
   return false;
+}
+
+std::int64_t passes(MathOp op, std::int64_t length) {
+  const auto steps =
+      length <= 2 ? 1 : static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(length - 1)));
+  if (op == MathOp::sort) return steps * (steps + 1) / 2;
+  return info(op).kind == MathKind::scan ? steps : 1;
 }
 
 }  // namespace kernbench

@@ -33,7 +33,8 @@ void NdArray::fill_from(std::span<const std::byte> values) {
 }
 
 void NdArray::check_dtype(DType wanted) const {
-  if (wanted != dtype_)
+  const bool truth_as_bytes = wanted == DType::u8 && dtype_ == DType::i1;
+  if (wanted != dtype_ && !truth_as_bytes)
     reject_array("ndarray.dtype",
                  fmt::format("an array of {} viewed as {}", to_string(dtype_), to_string(wanted)),
                  "views do not convert; cast the array first");

@@ -5,7 +5,7 @@
 
 namespace kernbench {
 
-/// The nearest value of the dtype: integers wrap, floats round to nearest even.
+/// The nearest value of the dtype: integers wrap, floats round to nearest even. A double holds integers up to 2⁵³.
 double round_to(DType dtype, double number);
 
 /// Whether a number may stand for an element of the dtype: integers must be whole and in range, truth values

@@ -21,7 +21,7 @@ std::vector<double> widened(const NdArray& array) {
   return values;
 }
 
-/// Exact for every dtype.
+/// Exact for every dtype, of 64-bit integers up to 2⁵³.
 std::vector<double> as_doubles(const NdArray& array) {
   switch (array.dtype()) {
     case DType::f16:
@@ -35,7 +35,18 @@ std::vector<double> as_doubles(const NdArray& array) {
     case DType::i8:
       return widened<std::int8_t>(array);
     case DType::i1:
+    case DType::u8:
       return widened<std::uint8_t>(array);
+    case DType::i16:
+      return widened<std::int16_t>(array);
+    case DType::i64:
+      return widened<std::int64_t>(array);
+    case DType::u16:
+      return widened<std::uint16_t>(array);
+    case DType::u32:
+      return widened<std::uint32_t>(array);
+    case DType::u64:
+      return widened<std::uint64_t>(array);
     case DType::f8e4m3:
       return widened<F8E4M3>(array);
     case DType::f8e5m2:

@@ -77,7 +77,10 @@ class Workload::Counter {
     switch (command.kind) {
       case CommandKind::dma_read:
       case CommandKind::dma_write:
-        return add_dma(command);
+        return add_dma(command, command.kind == CommandKind::dma_read ? read : write);
+      case CommandKind::atomic:
+        add_dma(command, read);
+        return add_dma(command, write);
       case CommandKind::load_scalar:
         return move(read, command.address, itemsize(program_.scalar_dtype(command)), 1, true);
       case CommandKind::gemm:
@@ -90,9 +93,8 @@ class Workload::Counter {
     }
   }
 
-  void add_dma(const isa::Command& command) {
+  void add_dma(const isa::Command& command, Direction direction) {
     const int size = itemsize(program_.value(program_.moved(command)).dtype);
-    const Direction direction = command.kind == CommandKind::dma_read ? read : write;
     isa::for_each_segment(program_, command, [&](const isa::Segment& segment) {
       move(direction, segment.address, segment.elements * size, 1, true);
     });
@@ -132,11 +134,9 @@ class Workload::Counter {
       work_.gemm += product_time(size.m, size.k, size.n) * size.batches;
       return;
     }
-    const bool reduces = info(command.op).kind == MathKind::reduction;
     int width = itemsize(program_.value(command.result).dtype);
     for (const ValueId id : reads) width = std::max(width, itemsize(program_.value(id).dtype));
-    work_.math +=
-        rates_.math(command.op, program_.shape(reduces ? reads[0] : command.result).elements(), width);
+    work_.math += rates_.math(command.op, program_.math_elements(command), width);
   }
 
   Time product_time(std::int64_t m, std::int64_t k, std::int64_t n) const {

@@ -114,7 +114,7 @@ data::Pieces FunctionalMemory::of_range(std::uint64_t address, Bytes size, const
 }
 
 double FunctionalMemory::number(std::uint64_t address, DType dtype, const Access& access) {
-  std::array<std::byte, 4> bytes{};
+  alignas(8) std::array<std::byte, 8> bytes{};
   data::copy_out(store_, of_range(address, Bytes(itemsize(dtype)), access),
                  std::span(bytes).first(index(itemsize(dtype))));
   if (is_float(dtype)) {
@@ -122,9 +122,10 @@ double FunctionalMemory::number(std::uint64_t address, DType dtype, const Access
     data::load(dtype, bytes.data(), 1, &value);
     return static_cast<double>(value);
   }
-  std::int32_t value = 0;
-  data::load(dtype, bytes.data(), 1, &value);
-  return value;
+  return data::with_int_type(dtype, [&](auto value) {
+    data::load(dtype, bytes.data(), 1, &value);
+    return static_cast<double>(value);
+  });
 }
 
 }  // namespace kernbench::ccl

@@ -85,6 +85,11 @@ void FunctionalRun::perform(int r, const isa::Command& c) {
     me.tiles.put(c.result, loaded(memory_.store(), program, c, memory_.of_dma(program, c, access(r))));
   } else if (c.kind == CommandKind::dma_write) {
     copy_in(memory_.store(), memory_.of_dma(program, c, access(r)), me.tiles.operand(c.read[0]).bytes());
+  } else if (c.kind == CommandKind::atomic) {
+    const auto pieces = memory_.of_dma(program, c, access(r));
+    const auto content = combined(memory_.store(), me.tiles, program, c, pieces);
+    copy_in(memory_.store(), pieces,
+            {content.get(), static_cast<std::size_t>(program.bytes(c.read[0]).count())});
   } else if (c.kind == CommandKind::gemm || c.kind == CommandKind::math) {
     me.tiles.put(c.result, compute(me.tiles, program, c, 1));
   } else if (c.kind == CommandKind::composite) {

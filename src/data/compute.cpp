@@ -1,6 +1,7 @@
 #include "data/compute.hpp"
 
 #include <array>
+#include <cstring>
 #include <optional>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "data/numerics/gemm.hpp"
 #include "data/numerics/reduce.hpp"
 #include "data/numerics/strided.hpp"
+#include "kernbench/error.hpp"
 
 namespace kernbench::data {
 namespace {
@@ -38,14 +40,28 @@ Buffer multiply(const LiveTiles& tiles, const isa::Program& program, const isa::
 void create(MathOp op, double first, const Array& out) {
   if (op == MathOp::arange) return arange(out, static_cast<std::int32_t>(first));
   if (is_float(out.dtype)) return fill(out, static_cast<float>(first));
-  fill(out, static_cast<std::int32_t>(first));
+  fill(out, out.dtype == DType::u64 ? static_cast<std::int64_t>(static_cast<std::uint64_t>(first))
+                                    : static_cast<std::int64_t>(first));
 }
 
 void arrange(const LiveTiles& tiles, const isa::Program& program, const isa::Command& c, const Array& out) {
   std::vector<Dense> operands;
   std::vector<ConstArray> arrays;
   for (const auto id : program.reads(c)) arrays.push_back(operands.emplace_back(tiles.operand(id)).array);
-  concatenate(arrays, program.axis(c), out);
+  switch (c.op) {
+    case MathOp::cat:
+      return concatenate(arrays, program.axis(c), out);
+    case MathOp::flip:
+      return flip(arrays[0], program.axis(c), out);
+    case MathOp::sort:
+      return sort(arrays[0], program.axis(c), program.reversed(c), out);
+    case MathOp::gather:
+      return gather(arrays[0], arrays[1], program.axis(c), out);
+    case MathOp::histogram:
+      return histogram(arrays[0], out);
+    default:
+      KB_ASSERT(false, "{} is no arrangement", to_string(c.op));
+  }
 }
 
 Buffer calculate(const LiveTiles& tiles, const isa::Program& program, const isa::Command& c) {
@@ -58,6 +74,9 @@ Buffer calculate(const LiveTiles& tiles, const isa::Program& program, const isa:
       break;
     case MathKind::reduction:
       reduce(c.op, tiles.operand(reads[0]).array, program.axis(c), out);
+      break;
+    case MathKind::scan:
+      scan(c.op, tiles.operand(reads[0]).array, program.axis(c), program.reversed(c), out);
       break;
     case MathKind::arrangement:
       arrange(tiles, program, c, out);
@@ -95,6 +114,20 @@ Buffer loaded(const MemoryStore& store, const isa::Program& program, const isa::
   }
   copy_out(store, pieces, {content.get(), static_cast<std::size_t>(size.count())});
   return content;
+}
+
+Buffer combined(const MemoryStore& store, const LiveTiles& tiles, const isa::Program& program,
+                const isa::Command& c, const Pieces& pieces) {
+  const auto tile = tiles.operand(c.read[0]);
+  const auto dtype = tile.array.dtype;
+  const auto& shape = tile.array.shape;
+  const auto size = program.bytes(c.read[0]);
+  const auto before = new_buffer(size), after = new_buffer(size);
+  std::memset(before.get(), 0, static_cast<std::size_t>(size.count()));
+  copy_out(store, pieces, {before.get(), static_cast<std::size_t>(size.count())});
+  const std::array operands{ConstArray(dtype, shape, before.get()), tile.array};
+  elementwise(c.op, operands, Array(dtype, shape, after.get()));
+  return after;
 }
 
 Buffer compute(const LiveTiles& tiles, const isa::Program& program, const isa::Command& c, int threads) {

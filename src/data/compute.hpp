@@ -14,6 +14,10 @@ Buffer compute(const LiveTiles& tiles, const isa::Program& program, const isa::C
 Buffer loaded(const MemoryStore& store, const isa::Program& program, const isa::Command& command,
               const Pieces& pieces);
 
+/// What an atomic leaves in these pieces of memory, which it reads.
+Buffer combined(const MemoryStore& store, const LiveTiles& tiles, const isa::Program& program,
+                const isa::Command& command, const Pieces& pieces);
+
 /// The same elements as another dtype; the array itself if it has it already.
 Dense as_dtype(const Dense& array, DType dtype);
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -61,6 +62,7 @@ class HazardDetector::Detector {
   }
   void judge(const Event& event, bool write, const AccessMap::Overlap& overlap);
   HazardOp op(const Event& event, bool write);
+  std::optional<MathOp> atomic_op(const Event& event);
   void report(Hazard hazard);
   void report_overwritten();
   void report_unread(const std::vector<Event>& sends);
@@ -79,6 +81,7 @@ class HazardDetector::Detector {
 void HazardDetector::Detector::append(const device::OpRecord& record) {
   using device::OpKind;
   const Event event{record.origin, record.command};
+  if (record.kind == OpKind::dma_read && atomic_op(event)) return;  // its write counts
   switch (record.kind) {
     case OpKind::dma_read:
     case OpKind::dma_write:
@@ -186,17 +189,27 @@ void HazardDetector::Detector::access(const Event& event, const Pieces& pieces, 
 void HazardDetector::Detector::judge(const Event& event, bool write, const AccessMap::Overlap& overlap) {
   const bool both_host = event.command == isa::kNone && overlap.earlier.command == isa::kNone;
   if (both_host) return;  // the host's own order
+  const auto combines = atomic_op(event);
+  const bool alike = combines && combines == atomic_op(overlap.earlier);  // either order will do
   if (order_.agent_of(event) == order_.agent_of(overlap.earlier)) {
     order_.overlapped(overlap.earlier, event);
     if (!are_instances(overlap.earlier, event)) return;
   } else if (order_.is_before(overlap.earlier, event)) {
     return;
   }
+  if (alike) return;
   const auto begin = address::PhysAddr::from_raw(overlap.begin);
   report({write && overlap.earlier_writes ? HazardKind::write_write : HazardKind::read_write,
           op(overlap.earlier, overlap.earlier_writes), op(event, write), begin,
           Bytes(static_cast<std::int64_t>(overlap.end - overlap.begin)),
           options_.names != nullptr ? options_.names->describe(begin) : to_string(begin), 1});
+}
+
+/// What an atomic does; nothing for other commands.
+std::optional<MathOp> HazardDetector::Detector::atomic_op(const Event& event) {
+  if (event.command == isa::kNone) return {};
+  const auto& command = program(event).command(event.command);
+  return command.kind == isa::CommandKind::atomic ? std::optional(command.op) : std::nullopt;
 }
 
 HazardOp HazardDetector::Detector::op(const Event& event, bool write) {

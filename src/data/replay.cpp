@@ -91,6 +91,7 @@ class ReplayExecutor::Planner {
 
   void dma_read(const At& at);
   void dma_write(const At& at);
+  void atomic(const At& at);
   void load_scalar(const At& at);
   void calculation(const At& at);
   void send(const At& at, const device::OpRecord& record);
@@ -216,6 +217,7 @@ void ReplayExecutor::Planner::make_writable(const Pieces& pieces) {
 }
 
 void ReplayExecutor::Planner::dma_read(const At& at) {
+  if (at.command.kind == isa::CommandKind::atomic) return;  // the first half of one
   const auto pieces = finder_.of_dma(at.origin, at.program(), at.command);
   disturb(pieces, false);
   check_readable(pieces, [&] { return place(at); });
@@ -225,7 +227,21 @@ void ReplayExecutor::Planner::dma_read(const At& at) {
   });
 }
 
+/// Atomics take effect where they write, in the order of their records.
+void ReplayExecutor::Planner::atomic(const At& at) {
+  const auto pieces = finder_.of_dma(at.origin, at.program(), at.command);
+  disturb(pieces, true);
+  check_readable(pieces, [&] { return place(at); });
+  const Bytes size = at.program().bytes(at.command.read[0]);
+  perform(at.running.strand, size, pieces, true, [this, at, pieces, size](int) {
+    const auto content = combined(store_, *at.tiles(), at.program(), at.command, pieces);
+    copy_in(store_, pieces, {content.get(), static_cast<std::size_t>(size.count())});
+    at.tiles()->retire(at.command);
+  });
+}
+
 void ReplayExecutor::Planner::dma_write(const At& at) {
+  if (at.command.kind == isa::CommandKind::atomic) return atomic(at);
   const auto pieces = finder_.of_dma(at.origin, at.program(), at.command);
   disturb(pieces, true);
   make_writable(pieces);

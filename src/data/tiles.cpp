@@ -42,8 +42,11 @@ Buffer scalar_content(DType dtype, double number) {
   if (is_float(dtype)) {
     const auto value = static_cast<float>(number);
     store(dtype, &value, 1, content.get());
+  } else if (dtype == DType::u64) {
+    const auto value = static_cast<std::uint64_t>(number);
+    store(dtype, &value, 1, content.get());
   } else {
-    const auto value = static_cast<std::int32_t>(number);
+    const auto value = static_cast<std::int64_t>(number);
     store(dtype, &value, 1, content.get());
   }
   return content;

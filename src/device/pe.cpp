@@ -170,6 +170,7 @@ Pe::Queue Pe::queue_for(const isa::Command& command) const {
     case isa::CommandKind::load_scalar:
       return dma_read;
     case isa::CommandKind::dma_write:
+    case isa::CommandKind::atomic:
       return dma_write;
     case isa::CommandKind::gemm:
       return gemm;
@@ -177,9 +178,15 @@ Pe::Queue Pe::queue_for(const isa::Command& command) const {
       return math;
     case isa::CommandKind::composite:
       return scheduler;
-    default:
+    case isa::CommandKind::ipcq_send:
+    case isa::CommandKind::ipcq_recv:
       return queue_of_port(command);
+    case isa::CommandKind::wait:
+    case isa::CommandKind::fence:
+      break;
   }
+  KB_ASSERT(false, "{} waits in no queue", isa::to_string(command.kind));
+  return scheduler;
 }
 
 Pe::Op& Pe::make_op(const Order& order) {

@@ -42,20 +42,38 @@ void Pe::DmaOp::start() {
   pieces.clear();
   find_rows(program, c, rows_);
   for (const VirtualRows& rows : rows_) translate(pe_.device_, pe_.mmu_, rows, pe_.issuer_of(index_), pieces);
-  if (pieces.empty()) return on_retired();  // every lane is off
+  if (pieces.empty()) {  // every lane is off
+    direction = kind == isa::CommandKind::atomic ? Direction::write : direction;
+    return on_retired();
+  }
+  pe_.dma_.issue(*this);
+}
+
+OpKind Pe::DmaOp::record_kind() const {
+  if (kind == isa::CommandKind::load_scalar) return OpKind::load_scalar;
+  return direction == Direction::read ? OpKind::dma_read : OpKind::dma_write;
+}
+
+/// The second half of an atomic: what was read, combined with the tile, goes back.
+void Pe::DmaOp::write_back() {
+  const Time now = pe_.partition_.now();
+  cause = Cause::at(ref, now, Reason::operand);
+  ref = pe_.next_serial();
+  taken = now;
+  direction = Direction::write;
+  pe_.stream_->on_channel_room(Cause::at(cause.ref, now, Reason::engine));
   pe_.dma_.issue(*this);
 }
 
 void Pe::DmaOp::on_retired() {
-  OpRecord record = pe_.record_of(*this, kind == isa::CommandKind::dma_read    ? OpKind::dma_read
-                                         : kind == isa::CommandKind::dma_write ? OpKind::dma_write
-                                                                               : OpKind::load_scalar);
+  OpRecord record = pe_.record_of(*this, record_kind());
   for (const Piece& piece : pieces) record.amount += static_cast<std::uint64_t>(piece.extent.bytes().count());
   if (!pieces.empty()) {
     record.phase[0] = packed_phase(at_memory - taken);
     record.phase[1] = packed_phase(through_memory - at_memory);
   }
   pe_.writer_.write(ref, cause, record);
+  if (kind == isa::CommandKind::atomic && direction == Direction::read) return write_back();
   pe_.retire(*this);
 }
 
@@ -77,13 +95,11 @@ void Pe::ComputeOp::plan_gemm() {
   amount_ = static_cast<std::uint64_t>(size.macs());
 }
 
-/// The vector unit works on as many elements as the result has, or, reducing, its operand; its lanes are as
-/// wide as the widest of them.
+/// The lanes of the vector unit are as wide as the widest of operands and result.
 void Pe::ComputeOp::plan_math() {
   const isa::Program& program = pe_.program();
   const auto reads = program.reads(command());
-  const bool reduces = info(command().op).kind == MathKind::reduction;
-  const std::int64_t elements = program.shape(reduces ? reads[0] : command().result).elements();
+  const std::int64_t elements = program.math_elements(command());
   int widest = itemsize(program.value(command().result).dtype);
   for (const isa::ValueId id : reads) widest = std::max<int>(widest, itemsize(program.value(id).dtype));
   compute = pe_.spec_.math_time(command().op, elements, widest);

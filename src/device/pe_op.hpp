@@ -86,7 +86,7 @@ class Pe::Op {
   Pe& pe_;
 };
 
-/// load, store and load_scalar.
+/// load, store, load_scalar and atomics: these are a read, then a write.
 class Pe::DmaOp final : public Op, public DmaTransfer {
  public:
   using Op::Op;
@@ -95,6 +95,8 @@ class Pe::DmaOp final : public Op, public DmaTransfer {
 
  private:
   void on_retired() override;
+  void write_back();
+  OpKind record_kind() const;
   std::vector<VirtualRows> rows_;
 };
 

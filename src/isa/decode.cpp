@@ -24,10 +24,16 @@ std::vector<std::uint64_t> places(const Program& program, const Command& c) {
 }
 
 Math decode_math(const Program& program, const Command& c) {
-  Math math{.op = c.op, .operands = {}, .result = operand(program, c.result), .axis = std::nullopt};
+  Math math{.op = c.op,
+            .operands = {},
+            .result = operand(program, c.result),
+            .axis = std::nullopt,
+            .reversed = false};
   for (const auto id : program.reads(c)) math.operands.push_back(operand(program, id));
   const auto kind = info(c.op).kind;
-  if (kind == MathKind::reduction || kind == MathKind::arrangement) math.axis = program.axis(c);
+  if (kind == MathKind::reduction || kind == MathKind::arrangement || kind == MathKind::scan)
+    math.axis = program.axis(c);
+  math.reversed = program.reversed(c);
   return math;
 }
 
@@ -104,6 +110,13 @@ AnyCommand decode(const Program& program, const Command& c) {
       return decode_recv(program, c);
     case CommandKind::wait:
       return Wait{program.waited(c)};
+    case CommandKind::atomic:
+      return Atomic{c.op,
+                    c.address,
+                    operand(program, c.read[0]),
+                    given_strides(program, c),
+                    active_lanes(program, c),
+                    places(program, c)};
     case CommandKind::fence:
       break;
   }

@@ -37,6 +37,10 @@ struct Printer {
     return fmt::format("dma_write {:#x}{} {}", c.address, access_text(c.strides, c.lanes, c.places),
                        to_string(c.tile));
   }
+  std::string operator()(const Atomic& c) const {
+    return fmt::format("atomic {} {:#x}{} {}", to_string(c.op), c.address,
+                       access_text(c.strides, c.lanes, c.places), to_string(c.tile));
+  }
   std::string operator()(const LoadScalar& c) const {
     return fmt::format("load_scalar {:#x} {}", c.address, to_string(c.dtype));
   }
@@ -47,7 +51,8 @@ struct Printer {
   std::string operator()(const Math& c) const {
     auto text = fmt::format("{} = {}", to_string(c.result), to_string(c.op));
     if (!c.operands.empty()) text += fmt::format(" {}", text_of(c.operands));
-    return c.axis ? text + fmt::format(" axis {}", *c.axis) : text;
+    if (c.axis) text += fmt::format(" axis {}", *c.axis);
+    return c.reversed ? text + " reversed" : text;
   }
   std::string operator()(const Composite& c) const {
     auto text = fmt::format("composite {} {}, {} -> {}", to_string(c.op), to_string(c.a), to_string(c.b),

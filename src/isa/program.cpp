@@ -48,8 +48,9 @@ std::size_t bytes_of(const T& items) {
 }  // namespace
 
 std::string_view to_string(CommandKind kind) {
-  constexpr std::string_view kNames[] = {"dma_read",  "dma_write", "load_scalar", "gemm", "math",
-                                         "composite", "send",      "recv",        "wait", "fence"};
+  constexpr std::string_view kNames[] = {"dma_read", "dma_write", "load_scalar", "gemm",
+                                         "math",     "composite", "send",        "recv",
+                                         "wait",     "fence",     "atomic"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -82,6 +83,13 @@ Bytes Program::distinct_bytes(ValueId id) const {
   for (int axis = 0; axis < extents.rank(); ++axis)
     if (extents[axis] == 0 || strides[static_cast<std::size_t>(axis)] != 0) elements *= extents[axis];
   return Bytes(elements * itemsize(v.dtype));
+}
+
+std::int64_t Program::math_elements(const Command& c) const {
+  const bool by_operand = info(c.op).kind == MathKind::reduction || c.op == MathOp::histogram;
+  const auto& worked_on = shape(by_operand ? reads(c)[0] : c.result);
+  const bool along = info(c.op).kind == MathKind::scan || c.op == MathOp::sort;
+  return worked_on.elements() * (along ? passes(c.op, worked_on[axis(c)]) : 1);
 }
 
 GemmSize Program::gemm_size(const Command& c) const {

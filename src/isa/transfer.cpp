@@ -16,7 +16,7 @@ Access whole(std::uint64_t address, int itemsize, const Shape& shape, const Stri
 
 Access of_dma(const Program& program, const Command& c) {
   const auto moved = program.moved(c);
-  const bool write = c.kind == CommandKind::dma_write;
+  const bool write = c.kind != CommandKind::dma_read;
   const auto size = itemsize(program.value(moved).dtype);
   if (!program.masked(c)) return whole(c.address, size, program.shape(moved), program.strides(c), write);
   Access access{UINT64_MAX, 0, write};
@@ -59,6 +59,7 @@ int accesses(const Program& program, const Command& c, std::array<Access, 3>& ou
   switch (c.kind) {
     case CommandKind::dma_read:
     case CommandKind::dma_write:
+    case CommandKind::atomic:
       if (program.active_lanes(c) > 0) add(of_dma(program, c));
       break;
     case CommandKind::load_scalar:

@@ -67,6 +67,14 @@ void bind_memory(py::module_& m) {
       .def_property_readonly("nbytes", [](const isa::DmaWrite& c) { return bytes_of(c.tile); })
       .def_property_readonly("shape", [](const isa::DmaWrite& c) { return c.tile.shape; })
       .def_property_readonly("dtype", [](const isa::DmaWrite& c) { return c.tile.dtype; });
+  define<isa::Atomic>(m, "Atomic", "A tile combined with what lies in memory.")
+      .def_readonly("address", &isa::Atomic::address)
+      .def_readonly("tile", &isa::Atomic::tile)
+      .def_readonly("strides", &isa::Atomic::strides)
+      .def_property_readonly("op", [](const isa::Atomic& c) { return std::string(to_string(c.op)); })
+      .def_property_readonly("nbytes", [](const isa::Atomic& c) { return bytes_of(c.tile); })
+      .def_property_readonly("shape", [](const isa::Atomic& c) { return c.tile.shape; })
+      .def_property_readonly("dtype", [](const isa::Atomic& c) { return c.tile.dtype; });
   define<isa::LoadScalar>(m, "LoadScalar", "A number that the kernel waits for.")
       .def_readonly("address", &isa::LoadScalar::address)
       .def_readonly("dtype", &isa::LoadScalar::dtype);

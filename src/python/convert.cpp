@@ -52,6 +52,18 @@ const char* numpy_name(DType dtype) {
       return "int32";
     case DType::i8:
       return "int8";
+    case DType::i16:
+      return "int16";
+    case DType::i64:
+      return "int64";
+    case DType::u8:
+      return "uint8";
+    case DType::u16:
+      return "uint16";
+    case DType::u32:
+      return "uint32";
+    case DType::u64:
+      return "uint64";
     case DType::i1:
       return "bool";
     case DType::f32:

@@ -87,7 +87,9 @@ void CommandWriter::dma(const isa::Command& c) {
 
 void CommandWriter::compute(const isa::Command& c) {
   out_.text = c.kind == CommandKind::gemm ? to_string(c.kind) : to_string(c.op);
-  if (c.kind == CommandKind::math && info(c.op).kind == MathKind::reduction)
+  const auto kind = info(c.op).kind;
+  const bool along = kind == MathKind::reduction || kind == MathKind::scan || kind == MathKind::arrangement;
+  if (c.kind == CommandKind::math && along)
     fmt::format_to(std::back_inserter(out_.text), " axis {}", program_.axis(c));
   result(c.result);
   for (const isa::ValueId id : program_.reads(c)) operand(id);
@@ -121,6 +123,7 @@ const CommandText& CommandWriter::write(const isa::Command& c) {
   switch (c.kind) {
     case CommandKind::dma_read:
     case CommandKind::dma_write:
+    case CommandKind::atomic:
       dma(c);
       break;
     case CommandKind::load_scalar:

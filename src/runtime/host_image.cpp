@@ -10,7 +10,7 @@ namespace kernbench::runtime {
 void for_each_write(const isa::Program& program, const std::function<void(std::uint64_t, std::int64_t)>& fn) {
   using isa::CommandKind;
   for (const isa::Command& c : program.commands()) {
-    if (c.kind == CommandKind::dma_write) {
+    if (c.kind == CommandKind::dma_write || c.kind == CommandKind::atomic) {
       const std::int64_t item = itemsize(program.value(program.moved(c)).dtype);
       isa::for_each_segment(program, c, [&](const isa::Segment& s) { fn(s.address, s.elements * item); });
     } else if (c.kind == CommandKind::composite) {

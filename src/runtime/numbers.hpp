@@ -29,7 +29,18 @@ decltype(auto) with_type(DType dtype, Fn&& fn) {
     case DType::i8:
       return fn(std::int8_t{});
     case DType::i1:
+    case DType::u8:
       return fn(std::uint8_t{});
+    case DType::i16:
+      return fn(std::int16_t{});
+    case DType::i64:
+      return fn(std::int64_t{});
+    case DType::u16:
+      return fn(std::uint16_t{});
+    case DType::u32:
+      return fn(std::uint32_t{});
+    case DType::u64:
+      return fn(std::uint64_t{});
     case DType::f32:
       break;
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <type_traits>
 #include <unordered_set>
 
 #include "base/number.hpp"
@@ -17,42 +18,87 @@ using Int = std::int64_t;
 
 constexpr std::size_t kMaxKept = 1 << 22;  // numbers; beyond that what is known is found again when asked for
 
-Int wrapped(DType dtype, Int n) {
-  return dtype == DType::i8    ? static_cast<std::int8_t>(n)
-         : dtype == DType::i32 ? static_cast<std::int32_t>(n)
-                               : n;
+constexpr double kExact = 0x1p53;  // integers up to here are exact
+
+template <class T>
+using Unsigned = std::make_unsigned_t<T>;
+
+/// Toward zero; by zero all bits are set; the most negative by −1 wraps.
+template <class T>
+T quotient(T a, T b) {
+  if (b == 0) return static_cast<T>(-1);
+  if (std::is_signed_v<T> && Unsigned<T>(b) == Unsigned<T>(-1))
+    return static_cast<T>(Unsigned<T>(0) - Unsigned<T>(a));
+  return static_cast<T>(a / b);
+}
+template <class T>
+T remainder(T a, T b) {
+  if (b == 0) return a;
+  if (std::is_signed_v<T> && Unsigned<T>(b) == Unsigned<T>(-1)) return T{0};
+  return static_cast<T>(a % b);
 }
 
-/// Integers as replay does them: modulo 2³² and cut to the result's width; division truncates, by zero it
-/// gives −1 and the dividend as remainder.
-Int integer(MathOp op, Int a, Int b, Int c) {
+template <class T>
+bool is_below_zero(T a) {
+  if constexpr (std::is_signed_v<T>) return a < 0;
+  return false;
+}
+
+template <class T>
+T shifted_right(T a, T b) {
+  if (Unsigned<T>(b) >= 8 * sizeof(T)) return static_cast<T>(is_below_zero(a) ? -1 : 0);
+  return static_cast<T>(a >> b);
+}
+template <class T>
+T shifted_left(T a, T b) {
+  return Unsigned<T>(b) >= 8 * sizeof(T) ? T{0} : static_cast<T>(Unsigned<T>(a) << Unsigned<T>(b));
+}
+
+template <class T>
+T upper_half(T a, T b) {
+  __extension__ using Wide = unsigned __int128;
+  return static_cast<T>((Wide{Unsigned<T>(a)} * Wide{Unsigned<T>(b)}) >> (8 * sizeof(T)));
+}
+
+/// Integers as replay does them: in i32, or the promoted dtype's own type if that is u32, i64 or u64, wrapping.
+template <class T>
+T integer(MathOp op, T a, T b, T c) {
+  const auto ua = Unsigned<T>(a), ub = Unsigned<T>(b), uc = Unsigned<T>(c);
   switch (op) {
     case MathOp::add:
-      return a + b;
+      return static_cast<T>(ua + ub);
     case MathOp::sub:
-      return a - b;
+      return static_cast<T>(ua - ub);
     case MathOp::mul:
-      return a * b;
+      return static_cast<T>(ua * ub);
     case MathOp::floordiv:
-      return b == 0 ? -1 : a / b;
+      return quotient(a, b);
     case MathOp::mod:
-      return b == 0 ? a : a % b;
+      return remainder(a, b);
     case MathOp::bit_and:
       return a & b;
     case MathOp::bit_or:
       return a | b;
+    case MathOp::bit_xor:
+      return a ^ b;
     case MathOp::bit_not:
-      return 1 - a;
+      return static_cast<T>(~a);
+    case MathOp::shl:
+      return shifted_left(a, b);
+    case MathOp::shr:
+      return shifted_right(a, b);
+    case MathOp::umulhi:
+      return upper_half(a, b);
     case MathOp::maximum:
       return std::max(a, b);
     case MathOp::minimum:
       return std::min(a, b);
     case MathOp::neg:
-      return -a;
+      return static_cast<T>(Unsigned<T>(0) - ua);
     case MathOp::abs:
-      return a < 0 ? -a : a;
+      return is_below_zero(a) ? static_cast<T>(Unsigned<T>(0) - ua) : a;
     case MathOp::fma:
-      return a * b + c;
+      return static_cast<T>(ua * ub + uc);
     case MathOp::clamp:
       return std::min(std::max(a, b), c);
     case MathOp::copy:
@@ -83,10 +129,73 @@ Int integer(MathOp op, Int a, Int b, Int c) {
     case MathOp::min:
     case MathOp::argmax:
     case MathOp::cat:
+    case MathOp::floor:
+    case MathOp::ceil:
+    case MathOp::log2:
+    case MathOp::argmin:
+    case MathOp::prod:
+    case MathOp::xor_sum:
+    case MathOp::cumsum:
+    case MathOp::cumprod:
+    case MathOp::cummax:
+    case MathOp::cummin:
+    case MathOp::flip:
+    case MathOp::sort:
+    case MathOp::gather:
+    case MathOp::histogram:
       break;
   }
   KB_ASSERT(false, "{} of integers is not evaluated while recording", to_string(op));
   return 0;
+}
+
+/// What is left of a number in an integer dtype.
+template <class T>
+double cut(DType dtype, T n) {
+  switch (dtype) {
+    case DType::i8:
+      return static_cast<std::int8_t>(n);
+    case DType::i16:
+      return static_cast<std::int16_t>(n);
+    case DType::i32:
+      return static_cast<std::int32_t>(n);
+    case DType::u8:
+      return static_cast<std::uint8_t>(n);
+    case DType::u16:
+      return static_cast<std::uint16_t>(n);
+    case DType::u32:
+      return static_cast<std::uint32_t>(n);
+    case DType::i64:
+      return static_cast<double>(static_cast<std::int64_t>(n));
+    case DType::u64:
+      return static_cast<double>(static_cast<std::uint64_t>(n));
+    case DType::i1:
+      return n != 0 ? 1 : 0;
+    case DType::f16:
+    case DType::bf16:
+    case DType::f32:
+    case DType::f8e4m3:
+    case DType::f8e5m2:
+      break;
+  }
+  KB_ASSERT(false, "{} is no integer dtype", to_string(dtype));
+  return 0;
+}
+
+template <class T>
+double integer_as(MathOp op, DType result, double a, double b, double c) {
+  const auto in = [](double x) {
+    return x < 0 ? static_cast<T>(static_cast<Int>(x)) : static_cast<T>(static_cast<std::uint64_t>(x));
+  };
+  return cut(result, integer<T>(op, in(a), in(b), in(c)));
+}
+
+double integer(MathOp op, DType computed, DType result, double a, double b, double c) {
+  if (op == MathOp::bit_not && result == DType::i1) return 1 - a;
+  if (computed == DType::u32) return integer_as<std::uint32_t>(op, result, a, b, c);
+  if (computed == DType::i64) return integer_as<std::int64_t>(op, result, a, b, c);
+  if (computed == DType::u64) return integer_as<std::uint64_t>(op, result, a, b, c);
+  return integer_as<std::int32_t>(op, result, a, b, c);
 }
 
 /// Floats: in f32; NaN wins in maximum and minimum.
@@ -114,6 +223,10 @@ float real(MathOp op, float a, float b, float c) {
       return std::fma(a, b, c);
     case MathOp::clamp:
       return smaller(larger(a, b), c);
+    case MathOp::floor:
+      return std::floor(a);
+    case MathOp::ceil:
+      return std::ceil(a);
     case MathOp::copy:
       return a;
     case MathOp::floordiv:
@@ -146,6 +259,22 @@ float real(MathOp op, float a, float b, float c) {
     case MathOp::min:
     case MathOp::argmax:
     case MathOp::cat:
+    case MathOp::bit_xor:
+    case MathOp::shl:
+    case MathOp::shr:
+    case MathOp::umulhi:
+    case MathOp::log2:
+    case MathOp::argmin:
+    case MathOp::prod:
+    case MathOp::xor_sum:
+    case MathOp::cumsum:
+    case MathOp::cumprod:
+    case MathOp::cummax:
+    case MathOp::cummin:
+    case MathOp::flip:
+    case MathOp::sort:
+    case MathOp::gather:
+    case MathOp::histogram:
       break;
   }
   KB_ASSERT(false, "{} of floats is not evaluated while recording", to_string(op));
@@ -201,6 +330,24 @@ bool compare(MathOp op, double a, double b) {
     case MathOp::min:
     case MathOp::argmax:
     case MathOp::cat:
+    case MathOp::bit_xor:
+    case MathOp::shl:
+    case MathOp::shr:
+    case MathOp::umulhi:
+    case MathOp::floor:
+    case MathOp::ceil:
+    case MathOp::log2:
+    case MathOp::argmin:
+    case MathOp::prod:
+    case MathOp::xor_sum:
+    case MathOp::cumsum:
+    case MathOp::cumprod:
+    case MathOp::cummax:
+    case MathOp::cummin:
+    case MathOp::flip:
+    case MathOp::sort:
+    case MathOp::gather:
+    case MathOp::histogram:
       break;
   }
   KB_ASSERT(false, "{} is no comparison", to_string(op));
@@ -211,8 +358,10 @@ double cast(DType from, DType to, double number) {
   if (to == DType::i1) return number != 0 ? 1 : 0;
   if (is_integer(from) || is_float(to)) return round_to(to, number);
   if (std::isnan(number)) return 0;
-  const double end = to == DType::i8 ? 128.0 : 2147483648.0;
-  return std::clamp(std::trunc(number), -end, end - 1);
+  const double bits = 8 * itemsize(to) - (is_unsigned(to) ? 0 : 1);
+  const double end = std::exp2(bits), low = is_unsigned(to) ? 0 : -end;
+  return std::clamp(std::trunc(number), low,
+                    end - 1);  // of 64 bits end − 1 rounds to end: not exact, so not known
 }
 
 /// One operation on lanes, in the number world its operands are promoted to.
@@ -223,14 +372,13 @@ struct LaneOp {
 
   double operator()(double a, double b, double c) const {
     if (op == MathOp::where) return round_to(result, a != 0 ? b : c);
-    const bool is_real = is_float(operands) || op == MathOp::div;
+    const bool is_real = is_float(operands) || is_float(result);
     const auto x = is_real ? static_cast<float>(a) : a, y = is_real ? static_cast<float>(b) : b;
     if (info(op).result == ResultRule::truth) return compare(op, x, y) ? 1 : 0;
     if (is_real)
       return round_to(result, static_cast<double>(real(op, static_cast<float>(a), static_cast<float>(b),
                                                        static_cast<float>(c))));
-    const auto n = integer(op, static_cast<Int>(a), static_cast<Int>(b), static_cast<Int>(c));
-    return static_cast<double>(wrapped(result, n));
+    return integer(op, promote(operands, result), result, a, b, c);
   }
 };
 
@@ -301,10 +449,17 @@ bool is_evaluated(MathOp op) {
     case MathOp::clamp:
     case MathOp::fill:
     case MathOp::arange:
+    case MathOp::bit_xor:
+    case MathOp::shl:
+    case MathOp::shr:
+    case MathOp::umulhi:
+    case MathOp::floor:
+    case MathOp::ceil:
       return true;
     case MathOp::exp:
     case MathOp::exp2:
     case MathOp::log:
+    case MathOp::log2:
     case MathOp::sqrt:
     case MathOp::rsqrt:
     case MathOp::sigmoid:
@@ -316,7 +471,18 @@ bool is_evaluated(MathOp op) {
     case MathOp::max:
     case MathOp::min:
     case MathOp::argmax:
+    case MathOp::argmin:
+    case MathOp::prod:
+    case MathOp::xor_sum:
     case MathOp::cat:
+    case MathOp::cumsum:
+    case MathOp::cumprod:
+    case MathOp::cummax:
+    case MathOp::cummin:
+    case MathOp::flip:
+    case MathOp::sort:
+    case MathOp::gather:
+    case MathOp::histogram:
       break;
   }
   return false;
@@ -343,11 +509,13 @@ KnownValues::Answer KnownValues::ask(const isa::Program& program, ValueId id) {
     for (const auto read : program.reads(c)) open.push_back(read);
   }
   std::ranges::sort(needed);
-  for (const auto n : needed) evaluate(program, n);
+  for (const auto n : needed)
+    if (!evaluate(program, n)) return {nullptr, program.value(n).producer};
   return {&known_.at(id), std::nullopt};
 }
 
-void KnownValues::evaluate(const isa::Program& program, ValueId id) {
+/// False if a double does not hold what comes out.
+bool KnownValues::evaluate(const isa::Program& program, ValueId id) {
   const auto& v = program.value(id);
   Numbers numbers;
   if (v.kind == ValueKind::scalar)
@@ -356,8 +524,11 @@ void KnownValues::evaluate(const isa::Program& program, ValueId id) {
     numbers = view(program, id);
   else
     numbers = math(program, program.command(v.producer));
+  const bool is_wide = v.dtype == DType::i64 || v.dtype == DType::u64;
+  if (is_wide && std::ranges::any_of(numbers, [](double x) { return std::fabs(x) > kExact; })) return false;
   elements_ += numbers.size();
   known_.emplace(id, std::move(numbers));
+  return true;
 }
 
 KnownValues::Numbers KnownValues::view(const isa::Program& program, ValueId id) const {

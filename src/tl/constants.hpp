@@ -15,7 +15,7 @@ namespace kernbench::tl {
 
 class KnownValues {
  public:
-  using Numbers = std::vector<double>;  // in row-major order; exact for every dtype
+  using Numbers = std::vector<double>;  // in row-major order; exact: 64-bit integers beyond 2⁵³ are not known
 
   struct Answer {
     const Numbers* numbers = nullptr;             // null: not known
@@ -27,7 +27,7 @@ class KnownValues {
 
  private:
   bool is_known(isa::ValueId id) const { return known_.contains(id); }
-  void evaluate(const isa::Program& program, isa::ValueId id);
+  bool evaluate(const isa::Program& program, isa::ValueId id);
   Numbers view(const isa::Program& program, isa::ValueId id) const;
   Numbers math(const isa::Program& program, const isa::Command& command) const;
 

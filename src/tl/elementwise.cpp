@@ -57,11 +57,12 @@ std::uint32_t Recorder::common_shape(MathOp op, const Typed& typed, At at) {
 DType Recorder::out_dtype(MathOp op, DType natural, const MathOptions& options, At at) const {
   if (!options.out_dtype) return natural;
   if (!may_convert(op, natural, *options.out_dtype))
-    fail(at, {"dtype",
-              fmt::format("{} with the result {} to {}", to_string(op), to_string(natural),
-                          to_string(*options.out_dtype)),
-              "out_dtype is a float for floats, i8 … i32 for integers; comparisons, logic, indices and "
-              "copies have none: cast"});
+    fail(at,
+         {"dtype",
+          fmt::format("{} with the result {} to {}", to_string(op), to_string(natural),
+                      to_string(*options.out_dtype)),
+          "out_dtype is a float for floats, an integer dtype for integers; comparisons, logic, indices and "
+          "copies have none: cast"});
   return *options.out_dtype;
 }
 
@@ -122,8 +123,10 @@ Tile Recorder::reduce(MathOp op, const Tile& x, std::optional<int> axis, bool ke
     id = reshape(id, builder_.shape({&elements, 1}), at).id();
   }
   const int over = placed(at, "axis", text, [&] { return shape(id).axis(axis.value_or(0)); });
-  if (shape(id)[over] == 0 && op != MathOp::sum)
-    fail(at, {"axis", fmt::format("{} over an empty axis", text()), "only a sum of nothing has a value"});
+  const bool has_start = op == MathOp::sum || op == MathOp::prod || op == MathOp::xor_sum;
+  if (shape(id)[over] == 0 && !has_start)
+    fail(at, {"axis", fmt::format("{} over an empty axis", text()),
+              "only a sum or a product of nothing has a value"});
   const Shape rest = shape(id).without(over);
   const DType operand = value(id).dtype;
   const auto natural = placed(at, "dtype", text, [&] { return kernbench::result_dtype(op, {&operand, 1}); });
@@ -176,6 +179,9 @@ Tile operator/(const Operand& a, const Operand& b) { return Recorder::operation(
 Tile operator%(const Operand& a, const Operand& b) { return Recorder::operation(MathOp::mod, {a, b}); }
 Tile operator&(const Operand& a, const Operand& b) { return Recorder::operation(MathOp::bit_and, {a, b}); }
 Tile operator|(const Operand& a, const Operand& b) { return Recorder::operation(MathOp::bit_or, {a, b}); }
+Tile operator^(const Operand& a, const Operand& b) { return Recorder::operation(MathOp::bit_xor, {a, b}); }
+Tile operator<<(const Operand& a, const Operand& b) { return Recorder::operation(MathOp::shl, {a, b}); }
+Tile operator>>(const Operand& a, const Operand& b) { return Recorder::operation(MathOp::shr, {a, b}); }
 Tile operator==(const Operand& a, const Operand& b) { return Recorder::operation(MathOp::eq, {a, b}); }
 Tile operator!=(const Operand& a, const Operand& b) { return Recorder::operation(MathOp::ne, {a, b}); }
 Tile operator<(const Operand& a, const Operand& b) { return Recorder::operation(MathOp::lt, {a, b}); }
@@ -260,6 +266,36 @@ Tile Context::cos(const Tile& x, const MathOptions& options, At at) {
   return recorder_->unary(MathOp::cos, x, at, options);
 }
 
+Tile Context::log2(const Tile& x, const MathOptions& options, At at) {
+  return recorder_->unary(MathOp::log2, x, at, options);
+}
+Tile Context::floor(const Tile& x, const MathOptions& options, At at) {
+  return recorder_->unary(MathOp::floor, x, at, options);
+}
+Tile Context::ceil(const Tile& x, const MathOptions& options, At at) {
+  return recorder_->unary(MathOp::ceil, x, at, options);
+}
+Tile Context::umulhi(const Operand& a, const Operand& b, At at) {
+  return recorder_->math(MathOp::umulhi, {a, b}, at);
+}
+
+Tile Context::reduce(MathOp op, const Tile& x, std::optional<int> axis, bool keep_dims,
+                     const MathOptions& options, At at) {
+  if (info(op).kind != MathKind::reduction)
+    recorder_->fail(at,
+                    {"dtype", fmt::format("{} is no reduction", to_string(op)), "it has a call of its own"});
+  return recorder_->reduce(op, x, axis, keep_dims, at, options);
+}
+Tile Context::argmin(const Tile& x, std::optional<int> axis, bool keep_dims, At at) {
+  return recorder_->reduce(MathOp::argmin, x, axis, keep_dims, at);
+}
+Tile Context::prod(const Tile& x, std::optional<int> axis, bool keep_dims, const MathOptions& options,
+                   At at) {
+  return recorder_->reduce(MathOp::prod, x, axis, keep_dims, at, options);
+}
+Tile Context::xor_sum(const Tile& x, std::optional<int> axis, bool keep_dims, At at) {
+  return recorder_->reduce(MathOp::xor_sum, x, axis, keep_dims, at);
+}
 Tile Context::sum(const Tile& x, std::optional<int> axis, bool keep_dims, const MathOptions& options, At at) {
   return recorder_->reduce(MathOp::sum, x, axis, keep_dims, at, options);
 }

@@ -140,6 +140,38 @@ Op Context::store(Ptr ptr, const Tile& tile, const StoreOptions& options, At at)
   return r.op(r.append(c, {id}, at));
 }
 
+Op Context::atomic(MathOp op, Ptr ptr, const Tile& tile, const StoreOptions& options, At at) {
+  auto& r = *recorder_;
+  r.check_pointer(ptr, "atomic", at);
+  const auto given = r.tile(tile, "atomic", at);
+  const auto id = ptr.dtype() ? cast(tile, *ptr.dtype(), at).id() : given;
+  const auto dtype = r.value(id).dtype;
+  const bool of_bits = op == MathOp::bit_and || op == MathOp::bit_or || op == MathOp::bit_xor;
+  const bool known = of_bits || op == MathOp::add || op == MathOp::maximum || op == MathOp::minimum;
+  if (!known || (of_bits && !is_integer(dtype)) || (op == MathOp::add && dtype == DType::i1))
+    r.fail(at, {"dtype", fmt::format("atomic {} of {}", to_string(op), r.describe(id)),
+                "there are add, maximum and minimum, and of integers and, or, xor; i1 is not added"});
+  isa::Command c{.kind = isa::CommandKind::atomic, .op = op, .address = ptr.address()};
+  c.strides = r.strides_id(options.strides, r.shape(id), true, "atomic", at);
+  c.detail = r.mask_id(options.mask, r.shape(id), "atomic", at);
+  return r.op(r.append(c, {id}, at));
+}
+Op Context::atomic_add(Ptr ptr, const Tile& tile, const StoreOptions& options, At at) {
+  return atomic(MathOp::add, ptr, tile, options, at);
+}
+Op Context::atomic_max(Ptr ptr, const Tile& tile, const StoreOptions& options, At at) {
+  return atomic(MathOp::maximum, ptr, tile, options, at);
+}
+Op Context::atomic_min(Ptr ptr, const Tile& tile, const StoreOptions& options, At at) {
+  return atomic(MathOp::minimum, ptr, tile, options, at);
+}
+Op Context::atomic_and(Ptr ptr, const Tile& tile, const StoreOptions& options, At at) {
+  return atomic(MathOp::bit_and, ptr, tile, options, at);
+}
+Op Context::atomic_or(Ptr ptr, const Tile& tile, const StoreOptions& options, At at) {
+  return atomic(MathOp::bit_or, ptr, tile, options, at);
+}
+
 Tile Context::ref(Ptr ptr, const Dims& shape, DType dtype, const Dims& strides, At at) {
   auto& r = *recorder_;
   r.check_pointer(ptr, dtype, "ref", at);

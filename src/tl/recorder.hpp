@@ -122,6 +122,10 @@ class Recorder {
   Tile reduce(MathOp op, const Tile& x, std::optional<int> axis, bool keep_dims, At at,
               const MathOptions& options = {});
   Tile cat(std::span<const Tile> tiles, int axis, At at);
+  /// A scan or a sort; `reversed` as Program has it.
+  Tile along(MathOp op, const Tile& x, int axis, bool reversed, const MathOptions& options, At at);
+  Tile arrangement(MathOp op, std::span<const isa::ValueId> reads, int axis, DType dtype, const Shape& shape,
+                   bool reversed, At at);
   /// Another look at the same elements; of a reference another reference.
   Tile view(isa::ValueId of, std::uint32_t shape, const isa::Strides& strides, std::int64_t offset);
   Tile reshape(isa::ValueId id, std::uint32_t shape, At at);

@@ -116,9 +116,13 @@ void register_pe_engines(Registry& registry) {
   registry.add_kind(kind(
       "pe_math", "the vector unit",
       {Param::integer("vector_bytes", 256, {1, 1 << 20}, "bytes worked on per cycle"),
-       Param::number("simple_cycles", 1, kCycles, "cycles per vector: add, mul, compare, cast, …"),
-       Param::number("divide_cycles", 4, kCycles, "cycles per vector: div, sqrt, rsqrt, // and %"),
-       Param::number("transcendental_cycles", 8, kCycles, "cycles per vector: exp, log, sin, tanh, …")}));
+       Param::number(
+           "simple_cycles", 1, kCycles,
+           "cycles per vector: add, mul, compare, cast, shifts, floor, cat; scans and sorts for each pass"),
+       Param::number("divide_cycles", 4, kCycles,
+                     "cycles per vector: div, sqrt, rsqrt, // and %, umulhi, gather, histogram"),
+       Param::number("transcendental_cycles", 8, kCycles,
+                     "cycles per vector: exp, log, log2, sin, tanh, …")}));
   registry.add_kind(
       kind("pe_tcm", "the PE's private memory",
            {bandwidth("read_bw_gbs", 512, "its read port"), bandwidth("write_bw_gbs", 512, "its write port"),

@@ -120,6 +120,11 @@ TEST(Promotion, FollowsTheWrittenRule) {
   EXPECT_EQ(promote(DType::i32, DType::f8e4m3), DType::f8e4m3);
   EXPECT_EQ(promote(DType::i8, DType::i32), DType::i32);
   EXPECT_EQ(promote(DType::i1, DType::i8), DType::i8);
+  EXPECT_EQ(promote(DType::u8, DType::i32), DType::i32);
+  EXPECT_EQ(promote(DType::i32, DType::u32), DType::u32);  // of equal widths the unsigned one, as in Triton
+  EXPECT_EQ(promote(DType::u32, DType::i64), DType::i64);
+  EXPECT_EQ(promote(DType::u64, DType::bf16), DType::bf16);
+  EXPECT_EQ(promote(DType::i1, DType::u64), DType::u64);
   EXPECT_EQ(promote(DType::i1, DType::i1), DType::i1);
 }
 

@@ -27,9 +27,10 @@ TEST(MathOps, HaveTheCostClassesOfTheTimingModel) {
     if (default_cycles(op.cost) == 4) four.insert(op.name);
     if (default_cycles(op.cost) == 8) eight.insert(op.name);
   }
-  EXPECT_EQ(four, (std::set<std::string_view>{"div", "floordiv", "mod", "sqrt", "rsqrt"}));
-  EXPECT_EQ(eight,
-            (std::set<std::string_view>{"exp", "exp2", "log", "sin", "cos", "tanh", "sigmoid", "erf"}));
+  EXPECT_EQ(four, (std::set<std::string_view>{"div", "floordiv", "mod", "sqrt", "rsqrt", "umulhi", "gather",
+                                              "histogram"}));
+  EXPECT_EQ(eight, (std::set<std::string_view>{"exp", "exp2", "log", "log2", "sin", "cos", "tanh", "sigmoid",
+                                               "erf"}));
 }
 
 TEST(ResultDType, OfArithmeticIsPromotedAndCountsTruthValues) {
@@ -50,6 +51,23 @@ TEST(ResultDType, OfDivisionAndRealFunctionsOfIntegersIsF32) {
   EXPECT_EQ(result(MathOp::floordiv, {i8, i32}), i32);
 }
 
+TEST(ResultDType, OfBitsIsThePromotedInteger) {
+  EXPECT_EQ(result(MathOp::bit_and, {i1, i1}), i1);
+  EXPECT_EQ(result(MathOp::bit_xor, {i1, u8}), u8);
+  EXPECT_EQ(result(MathOp::shr, {i32, i64}), i64);
+  EXPECT_EQ(result(MathOp::umulhi, {u32, i32}), u32);
+}
+
+// p = ⌈log2(length)⌉: a scan p passes, a bitonic sort p(p+1)/2, at least one.
+TEST(MathOps, AlongAnAxisPassOverItsElementsSeveralTimes) {
+  EXPECT_EQ(passes(MathOp::cumsum, 1024), 10);
+  EXPECT_EQ(passes(MathOp::cumsum, 1025), 11);
+  EXPECT_EQ(passes(MathOp::cummax, 1), 1);
+  EXPECT_EQ(passes(MathOp::sort, 256), 36);
+  EXPECT_EQ(passes(MathOp::flip, 256), 1);
+  EXPECT_EQ(passes(MathOp::sum, 256), 1);
+}
+
 TEST(ResultDType, OfComparisonsIsTruthAndOfSelectionWhatIsSelected) {
   EXPECT_EQ(result(MathOp::lt, {f16, i32}), i1);
   EXPECT_EQ(result(MathOp::where, {i1, i8, i1}), i8);
@@ -59,7 +77,9 @@ TEST(ResultDType, OfComparisonsIsTruthAndOfSelectionWhatIsSelected) {
 
 TEST(ResultDType, RefusesWhatTheOperationDoesNotTake) {
   EXPECT_THROW(result(MathOp::floordiv, {f16, i32}), InputError);
-  EXPECT_THROW(result(MathOp::bit_and, {i1, i8}), InputError);
+  EXPECT_THROW(result(MathOp::bit_and, {i1, f16}), InputError);
+  EXPECT_THROW(result(MathOp::shl, {i1, i8}), InputError);
+  EXPECT_THROW(result(MathOp::umulhi, {i16, i16}), InputError);
   EXPECT_THROW(result(MathOp::bit_not, {f32}), InputError);
   EXPECT_THROW(result(MathOp::where, {i8, f32, f32}), InputError);
   EXPECT_THROW(result(MathOp::add, {f32}), InputError);

@@ -121,7 +121,7 @@ TEST(Functions, KeepTheSignOfZeroAndKnowTheSpecials) {
 TEST(Functions, OfSmallDTypesAreThoseOfF32RoundedAndOfIntegersF32) {
   Random random(21);
   for (const auto& f : kFunctions)
-    for (const auto t : kAllDTypes) {
+    for (const auto t : reference::kDTypes) {
       const auto x = random.any_bits(t, {7, 333});
       const auto y = apply(f.op, x);
       ASSERT_EQ(y.dtype(), is_integer(t) ? DType::f32 : t);

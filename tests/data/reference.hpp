@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -12,7 +13,11 @@
 
 namespace kernbench::data::reference {
 
-/// Element `i` in row-major order as a number (every dtype fits in f64).
+/// The dtypes whose results are looked at as f64 here; integers_test.cpp has the other integers.
+inline constexpr std::array kDTypes = {DType::f16, DType::bf16, DType::f32,    DType::i32,
+                                       DType::i8,  DType::i1,   DType::f8e4m3, DType::f8e5m2};
+
+/// Element `i` in row-major order as a number (every dtype but i64 and u64 fits in f64).
 inline double number(const NdArray& a, std::size_t i) {
   switch (a.dtype()) {
     case DType::f16:
@@ -30,7 +35,18 @@ inline double number(const NdArray& a, std::size_t i) {
     case DType::i8:
       return a.view<std::int8_t>()[i];
     case DType::i1:
+    case DType::u8:
       return a.view<std::uint8_t>()[i];
+    case DType::i16:
+      return a.view<std::int16_t>()[i];
+    case DType::u16:
+      return a.view<std::uint16_t>()[i];
+    case DType::u32:
+      return a.view<std::uint32_t>()[i];
+    case DType::i64:
+      return static_cast<double>(a.view<std::int64_t>()[i]);
+    case DType::u64:
+      return static_cast<double>(a.view<std::uint64_t>()[i]);
   }
   return 0;
 }

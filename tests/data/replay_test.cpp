@@ -34,10 +34,14 @@ TEST(Replay, StoresWhatWasLoaded) {
   }
 }
 
+bool is_of_integers(const MathOpInfo& op) {
+  return op.result == ResultRule::integer || op.result == ResultRule::bits || op.result == ResultRule::shift;
+}
+
 TEST(Replay, ComputesEveryElementwiseOperationAsTheNumericsDo) {
   for (const auto& op : math_ops()) {
     if (op.kind != MathKind::elementwise || op.op == MathOp::cast) continue;
-    const DType dtype = op.result == ResultRule::logic ? i1 : op.result == ResultRule::integer ? i32 : f16;
+    const DType dtype = is_of_integers(op) ? i32 : f16;
     World world;
     Random random(5);
     std::vector<NdArray> arrays;

@@ -259,5 +259,33 @@ TEST(Hazards, AreTheSameIfTheyAreLookedForWhileNumbersAreComputed) {
   }
 }
 
+/// Every PE adds its number to the same 64 elements, which lie on PE 0.
+void add_number(tl::Context& tl, tl::Ptr x) { tl.atomic_add(x, tl.full({64}, tl.program_id(0) + 1, i32)); }
+void take_largest(tl::Context& tl, tl::Ptr x) { tl.atomic_max(x, tl.full({64}, tl.program_id(0), i32)); }
+
+// 1 + 2 + … + 8, whatever the order; each is a read and a write.
+TEST(Data, AtomicsOfAllPesOnTheSameBytesAreNoHazardAndLoseNothing) {
+  Torch torch(small());
+  Tensor x = torch.full({64}, 100, i32);
+  torch.launch({"add", Grid{8, 1}}, add_number, x);
+  EXPECT_EQ(x.numpy(), filled({64}, 136));
+  EXPECT_TRUE(torch.hazards().empty());
+  EXPECT_EQ(torch.log().summary().total.dma_read.count, 8u);
+  EXPECT_EQ(torch.log().summary().total.dma_write.count, 8u);
+}
+
+void add_and_take(tl::Context& tl, tl::Ptr x) {
+  if (tl.program_id(0) % 2 == 0) return add_number(tl, x);
+  take_largest(tl, x);
+}
+
+TEST(Data, AtomicsOfTwoKindsOnTheSameBytesAreAHazard) {
+  Torch torch(small());
+  Tensor x = torch.full({64}, 100, i32);
+  torch.launch({"both", Grid{8, 1}}, add_and_take, x);
+  torch.synchronize();
+  EXPECT_FALSE(torch.hazards().empty());
+}
+
 }  // namespace
 }  // namespace kernbench::runtime

@@ -150,8 +150,9 @@ TEST(Elementwise, EveryOperationCanBeNamed) {
   for (const auto& op : math_ops()) {
     if (op.kind != MathKind::elementwise || op.result == ResultRule::given) continue;
     Context tl;
-    const bool logic = op.result == ResultRule::logic, integer = op.result == ResultRule::integer;
-    const auto x = tl.load(kA, {4}, logic ? i1 : integer ? i32 : f32);
+    const bool integer =
+        op.result == ResultRule::integer || op.result == ResultRule::bits || op.result == ResultRule::shift;
+    const auto x = tl.load(kA, {4}, integer ? i32 : f32);
     const auto mask = tl.load(kA, {4}, i1);
     std::vector<Operand> operands(static_cast<std::size_t>(op.operands), Operand(x));
     if (op.op == MathOp::where) operands[0] = mask;

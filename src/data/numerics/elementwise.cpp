@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kBlock = 1024;  // elements; all blocks of an operation fit the L1 cache
 
-/// One operand as a stream of blocks of T (f32 or i32).
+/// One operand as a stream of blocks of T (f32 or an integer).
 template <class T>
 class Operand {
  public:
@@ -95,6 +95,14 @@ bool computes_in_f32(MathOp op, std::span<const ConstArray> operands, DType resu
   return std::ranges::any_of(operands, [](const ConstArray& a) { return is_float(a.dtype); });
 }
 
+/// The dtype an integer operation is computed in: the widest of operands and result; the mask of a `where` counts for
+/// nothing.
+DType int_dtype_of(MathOp op, std::span<const ConstArray> operands, DType result) {
+  DType dtype = info(op).result == ResultRule::truth ? operands[0].dtype : result;
+  for (const auto& a : operands) dtype = promote(dtype, a.dtype);
+  return dtype;
+}
+
 DType result_dtype_of(MathOp op, std::span<const ConstArray> operands) {
   std::array<DType, 3> dtypes{};
   for (std::size_t i = 0; i < operands.size(); ++i) dtypes[i] = operands[i].dtype;
@@ -123,10 +131,13 @@ void elementwise(MathOp op, std::span<const ConstArray> operands, const Array& o
   if (out.shape.elements() == 0) return;
   const auto level = simd_level();
   if (op == MathOp::copy) return copy(operands[0], out);
+  if (op == MathOp::cast && is_float(operands[0].dtype)) return run_cast<float>(operands[0], out);
   if (op == MathOp::cast)
-    return is_float(operands[0].dtype) ? run_cast<float>(operands[0], out)
-                                       : run_cast<std::int32_t>(operands[0], out);
-  if (!computes_in_f32(op, operands, out.dtype)) return run(int_kernel(op, level), operands, out);
+    return with_int_type(operands[0].dtype, [&](auto t) { run_cast<decltype(t)>(operands[0], out); });
+  if (op == MathOp::bit_not && out.dtype == DType::i1) return run(truth_not(level), operands, out);
+  if (!computes_in_f32(op, operands, out.dtype))
+    return with_int_type(int_dtype_of(op, operands, out.dtype),
+                         [&](auto t) { run(int_kernel<decltype(t)>(op, level), operands, out); });
   if (out.dtype == DType::i1 && info(op).result == ResultRule::truth)
     return run(float_comparison(op, level), operands, out);
   run(float_kernel(op, level), operands, out);
@@ -152,6 +163,12 @@ void fill(const Array& out, float value) {
 
 void fill(const Array& out, std::int32_t value) {
   alignas(64) std::array<std::int32_t, kBlock> values;
+  values.fill(value);
+  for_blocks(out, [&](std::size_t n, std::byte* to) { store(out.dtype, values.data(), n, to); });
+}
+
+void fill(const Array& out, std::int64_t value) {
+  alignas(64) std::array<std::int64_t, kBlock> values;
   values.fill(value);
   for_blocks(out, [&](std::size_t n, std::byte* to) { store(out.dtype, values.data(), n, to); });
 }

@@ -2,8 +2,8 @@
 //
 // Floats: every operand is taken as f32 (exact, but for i32 beyond 2²⁴, which rounds), the operation is done
 // in f32 rounded once, and the result is rounded to its dtype. exp … cos are our own (functions.hpp).
-// Integers: computed modulo 2³² and cut to the result's width, which is the same as computing in that width,
-// wrapping.
+// Integers: computed in i32, or in u32, i64, u64 where that is the promoted dtype, and cut to the result's width, which is
+// the same as computing in that width, wrapping. << and >> by the width or more leave nothing (of negative numbers −1).
 //   // and % truncate toward zero, as Triton and C; n // 0 is −1, n % 0 is n, the most negative // −1 wraps
 //   to itself (RISC-V's choice: a lane that `where` discards later must not stop the run).
 // Mixed: `promote` says which of the two worlds it is. `/` of integers converts both to f32 first.
@@ -35,6 +35,7 @@ NdArray cast(const ConstArray& a, DType to);
 /// Every element is `value`, as cast of an f32 or i32 would give it.
 void fill(const Array& out, float value);
 void fill(const Array& out, std::int32_t value);
+void fill(const Array& out, std::int64_t value);
 /// start, start + 1, …; as cast of an i32 would give it.
 void arange(const Array& out, std::int32_t start);
 

@@ -101,8 +101,11 @@ KB_INLINE float tanh_f32(float x) {
   return static_cast<float>(with_sign_of(numerator / (numerator + 2), x));
 }
 
-/// x = 2^k · m, m in [√½, √2): k·ln2 + 2·atanh(s), s = (m − 1)/(m + 1), |s| < 0.1716, by the series of atanh.
-KB_INLINE float log_f32(float x) {
+/// x = 2^k · m, m in [√½, √2): k and ln(m) = 2·atanh(s), s = (m − 1)/(m + 1), |s| < 0.1716, by the series of atanh.
+struct LogParts {
+  double k, ln_m;
+};
+KB_INLINE LogParts log_parts(float x) {
   constexpr double kTerms[] = {2.0,      2.0 / 3,  2.0 / 5,  2.0 / 7, 2.0 / 9,
                                2.0 / 11, 2.0 / 13, 2.0 / 15, 2.0 / 17};
   constexpr std::uint64_t kSqrtHalf = 0x3FE6'A09E'667F'3BCD;
@@ -112,10 +115,21 @@ KB_INLINE float log_f32(float x) {
   const double k = std::bit_cast<double>(0x4330'0000'0000'0000 | biased_k) - (0x1p52 + 1024);
   const double m = std::bit_cast<double>(bits - (above & 0xFFF0'0000'0000'0000));
   const double s = (m - 1) / (m + 1);
-  double result = k * kLn2 + s * polynomial(s * s, kTerms);
+  return {k, s * polynomial(s * s, kTerms)};
+}
+KB_INLINE float log_edges(float x, double result) {
   result = x == 0 ? -__builtin_inf() : result;
   result = x == __builtin_inff() ? __builtin_inf() : result;
   return x < 0 || x != x ? __builtin_nanf("") : static_cast<float>(result);
+}
+KB_INLINE float log_f32(float x) {
+  const auto parts = log_parts(x);
+  return log_edges(x, parts.k * kLn2 + parts.ln_m);
+}
+/// Exact for powers of two, where ln(m) is 0.
+KB_INLINE float log2_f32(float x) {
+  const auto parts = log_parts(x);
+  return log_edges(x, parts.k + parts.ln_m * 0x1.71547652b82fep+0);  // 1/ln2
 }
 
 KB_INLINE float rsqrt_f32(float x) {

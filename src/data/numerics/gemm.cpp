@@ -186,7 +186,8 @@ std::vector<GemmPart> split(const Shape& result, int parts) {
 
 DType dot_dtype(DType a, DType b) {
   if (is_float(a) && is_float(b)) return DType::f32;
-  if (is_integer(a) && is_integer(b) && a != DType::i1 && b != DType::i1) return DType::i32;
+  const auto is_small = [](DType t) { return t == DType::i8 || t == DType::i32; };
+  if (is_small(a) && is_small(b)) return DType::i32;
   reject("dot.dtype", fmt::format("dot of {} and {}", to_string(a), to_string(b)),
          "two floats, or two of i8 and i32; cast one operand");
 }

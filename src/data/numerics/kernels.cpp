@@ -2,6 +2,7 @@
 
 #include <array>
 #include <bit>
+#include <type_traits>
 
 #include "data/numerics/functions.hpp"
 #include "data/numerics/fused.hpp"
@@ -21,7 +22,22 @@ namespace {
   }
 
 using Int = std::int32_t;
-using Unsigned = std::uint32_t;
+template <class T>
+using Unsigned = std::make_unsigned_t<T>;
+
+template <class T>
+[[gnu::always_inline]] constexpr bool is_negative(T a) {
+  if constexpr (std::is_signed_v<T>) return a < 0;
+  return false;
+}
+
+/// The upper half of the product of two numbers taken as unsigned.
+template <class T>
+[[gnu::always_inline]] inline T high_product(T a, T b) {
+  __extension__ using Wider = unsigned __int128;
+  using Wide = std::conditional_t<sizeof(T) == 8, Wider, std::uint64_t>;
+  return static_cast<T>((Wide{Unsigned<T>(a)} * Wide{Unsigned<T>(b)}) >> (8 * sizeof(T)));
+}
 
 KB_OP(Add, a + b);
 KB_OP(Sub, a - b);
@@ -51,18 +67,34 @@ KB_OP(Erf, erf_f32(a));
 KB_OP(SmallSin, small_sin_f32(a));
 KB_OP(SmallCos, small_cos_f32(a));
 
-KB_OP(IntAdd, static_cast<Int>(Unsigned(a) + Unsigned(b)));
-KB_OP(IntSub, static_cast<Int>(Unsigned(a) - Unsigned(b)));
-KB_OP(IntMul, static_cast<Int>(Unsigned(a) * Unsigned(b)));
-KB_OP(IntNeg, static_cast<Int>(0 - Unsigned(a)));
-KB_OP(IntAbs, static_cast<Int>(a < 0 ? 0 - Unsigned(a) : Unsigned(a)));
-KB_OP(IntFma, static_cast<Int>(Unsigned(a) * Unsigned(b) + Unsigned(c)));
+KB_OP(Log2, log2_f32(a));
+KB_OP(Floor, __builtin_floorf(a));
+KB_OP(Ceil, __builtin_ceilf(a));
+
+KB_OP(IntAdd, static_cast<T>(Unsigned<T>(a) + Unsigned<T>(b)));
+KB_OP(IntSub, static_cast<T>(Unsigned<T>(a) - Unsigned<T>(b)));
+KB_OP(IntMul, static_cast<T>(Unsigned<T>(a) * Unsigned<T>(b)));
+KB_OP(IntNeg, static_cast<T>(Unsigned<T>(0) - Unsigned<T>(a)));
+KB_OP(IntAbs, static_cast<T>(is_negative(a) ? Unsigned<T>(0) - Unsigned<T>(a) : Unsigned<T>(a)));
+KB_OP(IntFma, static_cast<T>(Unsigned<T>(a) * Unsigned<T>(b) + Unsigned<T>(c)));
 KB_OP(And, a& b);
 KB_OP(Or, a | b);
-KB_OP(Not, 1 - a);
-// Toward zero, as Triton and C. By zero: −1, the remainder is the dividend; INT_MIN / −1 wraps (as RISC-V).
-KB_OP(IntDiv, b == 0 ? -1 : b == -1 ? static_cast<Int>(0 - Unsigned(a)) : a / b);
-KB_OP(IntMod, b == 0 ? a : b == -1 ? 0 : a % b);
+KB_OP(Xor, a ^ b);
+KB_OP(TruthNot, 1 - a);
+KB_OP(BitNot, static_cast<T>(~a));
+// By as many bits as there are, or more: nothing is left, of a negative number −1.
+KB_OP(ShiftLeft, Unsigned<T>(b) < 8 * sizeof(T) ? static_cast<T>(Unsigned<T>(a) << Unsigned<T>(b)) : T{0});
+KB_OP(ShiftRight,
+      Unsigned<T>(b) < 8 * sizeof(T) ? static_cast<T>(a >> b) : static_cast<T>(is_negative(a) ? -1 : 0));
+KB_OP(HighProduct, high_product(a, b));
+// Toward zero, as Triton and C. By zero: all bits set, the remainder is the dividend; the most negative / −1 wraps (as RISC-V).
+KB_OP(IntDiv, b == 0 ? static_cast<T>(-1)
+              : std::is_signed_v<T> && Unsigned<T>(b) == Unsigned<T>(-1)
+                  ? static_cast<T>(Unsigned<T>(0) - Unsigned<T>(a))
+                  : static_cast<T>(a / b));
+KB_OP(IntMod, b == 0                                                     ? a
+              : std::is_signed_v<T> && Unsigned<T>(b) == Unsigned<T>(-1) ? T{0}
+                                                                         : static_cast<T>(a % b));
 #undef KB_OP
 
 template <class Op, Simd Level, class In, class Out>
@@ -154,59 +186,149 @@ BlockKernel<float, float> float_kernel(MathOp op, Simd level) {
       return Periodic<SmallSin, large_sin_f32>::for_level(level);
     case MathOp::cos:
       return Periodic<SmallCos, large_cos_f32>::for_level(level);
-    default:
-      return nullptr;
+    case MathOp::floor:
+      return kernel<Floor, float, float>(level);
+    case MathOp::ceil:
+      return kernel<Ceil, float, float>(level);
+    case MathOp::log2:
+      return kernel<Log2, float, float>(level);
+    case MathOp::floordiv:
+    case MathOp::mod:
+    case MathOp::bit_and:
+    case MathOp::bit_or:
+    case MathOp::eq:
+    case MathOp::ne:
+    case MathOp::lt:
+    case MathOp::le:
+    case MathOp::gt:
+    case MathOp::ge:
+    case MathOp::bit_not:
+    case MathOp::cast:
+    case MathOp::copy:
+    case MathOp::fill:
+    case MathOp::arange:
+    case MathOp::sum:
+    case MathOp::max:
+    case MathOp::min:
+    case MathOp::argmax:
+    case MathOp::cat:
+    case MathOp::bit_xor:
+    case MathOp::shl:
+    case MathOp::shr:
+    case MathOp::umulhi:
+    case MathOp::argmin:
+    case MathOp::prod:
+    case MathOp::xor_sum:
+    case MathOp::cumsum:
+    case MathOp::cumprod:
+    case MathOp::cummax:
+    case MathOp::cummin:
+    case MathOp::flip:
+    case MathOp::sort:
+    case MathOp::gather:
+    case MathOp::histogram:
+      break;
   }
+  return nullptr;
 }
 
-BlockKernel<Int, Int> int_kernel(MathOp op, Simd level) {
+template <class T>
+BlockKernel<T, T> int_kernel(MathOp op, Simd level) {
   switch (op) {
     case MathOp::add:
-      return kernel<IntAdd, Int, Int>(level);
+      return kernel<IntAdd, T, T>(level);
     case MathOp::sub:
-      return kernel<IntSub, Int, Int>(level);
+      return kernel<IntSub, T, T>(level);
     case MathOp::mul:
-      return kernel<IntMul, Int, Int>(level);
+      return kernel<IntMul, T, T>(level);
     case MathOp::floordiv:
-      return kernel<IntDiv, Int, Int>(level);
+      return kernel<IntDiv, T, T>(level);
     case MathOp::mod:
-      return kernel<IntMod, Int, Int>(level);
+      return kernel<IntMod, T, T>(level);
     case MathOp::bit_and:
-      return kernel<And, Int, Int>(level);
+      return kernel<And, T, T>(level);
     case MathOp::bit_or:
-      return kernel<Or, Int, Int>(level);
+      return kernel<Or, T, T>(level);
+    case MathOp::bit_xor:
+      return kernel<Xor, T, T>(level);
     case MathOp::bit_not:
-      return kernel<Not, Int, Int>(level);
+      return kernel<BitNot, T, T>(level);
+    case MathOp::shl:
+      return kernel<ShiftLeft, T, T>(level);
+    case MathOp::shr:
+      return kernel<ShiftRight, T, T>(level);
+    case MathOp::umulhi:
+      return kernel<HighProduct, T, T>(level);
     case MathOp::neg:
-      return kernel<IntNeg, Int, Int>(level);
+      return kernel<IntNeg, T, T>(level);
     case MathOp::abs:
-      return kernel<IntAbs, Int, Int>(level);
+      return kernel<IntAbs, T, T>(level);
     case MathOp::fma:
-      return kernel<IntFma, Int, Int>(level);
+      return kernel<IntFma, T, T>(level);
     case MathOp::maximum:
-      return kernel<Maximum, Int, Int>(level);
+      return kernel<Maximum, T, T>(level);
     case MathOp::minimum:
-      return kernel<Minimum, Int, Int>(level);
+      return kernel<Minimum, T, T>(level);
     case MathOp::clamp:
-      return kernel<Clamp, Int, Int>(level);
+      return kernel<Clamp, T, T>(level);
     case MathOp::where:
-      return kernel<Where, Int, Int>(level);
+      return kernel<Where, T, T>(level);
     case MathOp::eq:
-      return kernel<Eq, Int, Int>(level);
+      return kernel<Eq, T, T>(level);
     case MathOp::ne:
-      return kernel<Ne, Int, Int>(level);
+      return kernel<Ne, T, T>(level);
     case MathOp::lt:
-      return kernel<Lt, Int, Int>(level);
+      return kernel<Lt, T, T>(level);
     case MathOp::le:
-      return kernel<Le, Int, Int>(level);
+      return kernel<Le, T, T>(level);
     case MathOp::gt:
-      return kernel<Gt, Int, Int>(level);
+      return kernel<Gt, T, T>(level);
     case MathOp::ge:
-      return kernel<Ge, Int, Int>(level);
-    default:
-      return nullptr;
+      return kernel<Ge, T, T>(level);
+    case MathOp::div:
+    case MathOp::exp:
+    case MathOp::exp2:
+    case MathOp::log:
+    case MathOp::sqrt:
+    case MathOp::rsqrt:
+    case MathOp::sigmoid:
+    case MathOp::tanh:
+    case MathOp::erf:
+    case MathOp::sin:
+    case MathOp::cos:
+    case MathOp::cast:
+    case MathOp::copy:
+    case MathOp::fill:
+    case MathOp::arange:
+    case MathOp::sum:
+    case MathOp::max:
+    case MathOp::min:
+    case MathOp::argmax:
+    case MathOp::cat:
+    case MathOp::floor:
+    case MathOp::ceil:
+    case MathOp::log2:
+    case MathOp::argmin:
+    case MathOp::prod:
+    case MathOp::xor_sum:
+    case MathOp::cumsum:
+    case MathOp::cumprod:
+    case MathOp::cummax:
+    case MathOp::cummin:
+    case MathOp::flip:
+    case MathOp::sort:
+    case MathOp::gather:
+    case MathOp::histogram:
+      break;
   }
+  return nullptr;
 }
+template BlockKernel<std::int32_t, std::int32_t> int_kernel<std::int32_t>(MathOp op, Simd level);
+template BlockKernel<std::uint32_t, std::uint32_t> int_kernel<std::uint32_t>(MathOp op, Simd level);
+template BlockKernel<std::int64_t, std::int64_t> int_kernel<std::int64_t>(MathOp op, Simd level);
+template BlockKernel<std::uint64_t, std::uint64_t> int_kernel<std::uint64_t>(MathOp op, Simd level);
+
+BlockKernel<std::int32_t, std::int32_t> truth_not(Simd level) { return kernel<TruthNot, Int, Int>(level); }
 
 BlockKernel<float, Int> float_comparison(MathOp op, Simd level) {
   switch (op) {
@@ -222,9 +344,62 @@ BlockKernel<float, Int> float_comparison(MathOp op, Simd level) {
       return kernel<Gt, float, Int>(level);
     case MathOp::ge:
       return kernel<Ge, float, Int>(level);
-    default:
-      return nullptr;
+    case MathOp::add:
+    case MathOp::sub:
+    case MathOp::mul:
+    case MathOp::div:
+    case MathOp::floordiv:
+    case MathOp::mod:
+    case MathOp::bit_and:
+    case MathOp::bit_or:
+    case MathOp::maximum:
+    case MathOp::minimum:
+    case MathOp::neg:
+    case MathOp::abs:
+    case MathOp::bit_not:
+    case MathOp::exp:
+    case MathOp::exp2:
+    case MathOp::log:
+    case MathOp::sqrt:
+    case MathOp::rsqrt:
+    case MathOp::sigmoid:
+    case MathOp::tanh:
+    case MathOp::erf:
+    case MathOp::sin:
+    case MathOp::cos:
+    case MathOp::cast:
+    case MathOp::copy:
+    case MathOp::where:
+    case MathOp::fma:
+    case MathOp::clamp:
+    case MathOp::fill:
+    case MathOp::arange:
+    case MathOp::sum:
+    case MathOp::max:
+    case MathOp::min:
+    case MathOp::argmax:
+    case MathOp::cat:
+    case MathOp::bit_xor:
+    case MathOp::shl:
+    case MathOp::shr:
+    case MathOp::umulhi:
+    case MathOp::floor:
+    case MathOp::ceil:
+    case MathOp::log2:
+    case MathOp::argmin:
+    case MathOp::prod:
+    case MathOp::xor_sum:
+    case MathOp::cumsum:
+    case MathOp::cumprod:
+    case MathOp::cummax:
+    case MathOp::cummin:
+    case MathOp::flip:
+    case MathOp::sort:
+    case MathOp::gather:
+    case MathOp::histogram:
+      break;
   }
+  return nullptr;
 }
 
 }  // namespace kernbench::data

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <bit>
+#include <concepts>
 #include <cstdint>
 
 namespace kernbench::data {
@@ -21,7 +22,13 @@ namespace kernbench::data {
   const float ordered = a == b ? minus_zero : number;
   return a != a ? a : ordered;
 }
-[[gnu::always_inline]] inline std::int32_t larger(std::int32_t a, std::int32_t b) { return a > b ? a : b; }
-[[gnu::always_inline]] inline std::int32_t smaller(std::int32_t a, std::int32_t b) { return a < b ? a : b; }
+template <std::integral T>
+[[gnu::always_inline]] inline T larger(T a, T b) {
+  return a > b ? a : b;
+}
+template <std::integral T>
+[[gnu::always_inline]] inline T smaller(T a, T b) {
+  return a < b ? a : b;
+}
 
 }  // namespace kernbench::data

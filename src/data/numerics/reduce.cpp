@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <concepts>
 #include <limits>
 #include <type_traits>
+#include <vector>
 
 #include "data/numerics/blocks.hpp"
 #include "data/numerics/ordering.hpp"
@@ -30,17 +32,50 @@ Extents extents_around(const Shape& shape, int axis) {
   return e;
 }
 
+/// Integers go through unsigned, which wraps.
+template <std::integral T>
+T wrapping(std::make_unsigned_t<T> x) {
+  return static_cast<T>(x);
+}
+
 struct Sum {
-  static constexpr float start(float) { return 0; }
-  static constexpr std::int32_t start(std::int32_t) { return 0; }
+  template <class T>
+  static constexpr T start(T) {
+    return 0;
+  }
   static float join(float a, float b) { return a + b; }
-  static std::int32_t join(std::int32_t a, std::int32_t b) {
-    return static_cast<std::int32_t>(static_cast<std::uint32_t>(a) + static_cast<std::uint32_t>(b));
+  template <std::integral T>
+  static T join(T a, T b) {
+    return wrapping<T>(std::make_unsigned_t<T>(a) + std::make_unsigned_t<T>(b));
+  }
+};
+struct ProductOf {
+  template <class T>
+  static constexpr T start(T) {
+    return 1;
+  }
+  static float join(float a, float b) { return a * b; }
+  template <std::integral T>
+  static T join(T a, T b) {
+    return wrapping<T>(std::make_unsigned_t<T>(a) * std::make_unsigned_t<T>(b));
+  }
+};
+struct XorOf {
+  template <class T>
+  static constexpr T start(T) {
+    return 0;
+  }
+  template <std::integral T>
+  static T join(T a, T b) {
+    return a ^ b;
   }
 };
 struct Max {
   static constexpr float start(float) { return -std::numeric_limits<float>::infinity(); }
-  static constexpr std::int32_t start(std::int32_t) { return std::numeric_limits<std::int32_t>::min(); }
+  template <std::integral T>
+  static constexpr T start(T) {
+    return std::numeric_limits<T>::min();
+  }
   template <class T>
   static T join(T a, T b) {
     return larger(a, b);
@@ -48,7 +83,10 @@ struct Max {
 };
 struct Min {
   static constexpr float start(float) { return std::numeric_limits<float>::infinity(); }
-  static constexpr std::int32_t start(std::int32_t) { return std::numeric_limits<std::int32_t>::max(); }
+  template <std::integral T>
+  static constexpr T start(T) {
+    return std::numeric_limits<T>::max();
+  }
   template <class T>
   static T join(T a, T b) {
     return smaller(a, b);
@@ -100,13 +138,23 @@ void reduce_columns(DType dtype, const std::byte* from, std::size_t stride, std:
   std::copy_n(partial.data(), width, result);
 }
 
-template <class T>
-bool beats(T x, T best) {
-  return x > best || (x != x && best == best);
-}
+struct ArgMax {
+  template <class T>
+  static bool beats(T x, T best) {
+    return x > best || (x != x && best == best);
+  }
+};
+struct ArgMin {
+  template <class T>
+  static bool beats(T x, T best) {
+    return x < best || (x != x && best == best);
+  }
+};
+template <class Op>
+inline constexpr bool kFindsIndex = std::is_same_v<Op, ArgMax> || std::is_same_v<Op, ArgMin>;
 
-template <class T>
-std::int32_t argmax_run(DType dtype, const std::byte* from, std::size_t length) {
+template <class Op, class T>
+std::int32_t index_in_run(DType dtype, const std::byte* from, std::size_t length) {
   std::array<T, 1024> block;
   T best{};
   std::size_t at = 0;
@@ -114,35 +162,33 @@ std::int32_t argmax_run(DType dtype, const std::byte* from, std::size_t length) 
     const auto n = std::min(block.size(), length - i);
     load(dtype, from + i * static_cast<std::size_t>(itemsize(dtype)), n, block.data());
     for (std::size_t j = 0; j < n; ++j)
-      if (i + j == 0 || beats(block[j], best)) best = block[j], at = i + j;
+      if (i + j == 0 || Op::beats(block[j], best)) best = block[j], at = i + j;
   }
   return static_cast<std::int32_t>(at);
 }
 
-template <class T>
-void argmax_columns(DType dtype, const std::byte* from, std::size_t stride, std::size_t length,
-                    std::size_t width, std::int32_t* result) {
+template <class Op, class T>
+void index_in_columns(DType dtype, const std::byte* from, std::size_t stride, std::size_t length,
+                      std::size_t width, std::int32_t* result) {
   std::array<T, kColumns> best, row;
   std::fill_n(result, width, 0);
   load(dtype, from, width, best.data());
   for (std::size_t i = 1; i < length; ++i) {
     load(dtype, from + i * stride, width, row.data());
     for (std::size_t c = 0; c < width; ++c)
-      if (beats(row[c], best[c])) best[c] = row[c], result[c] = static_cast<std::int32_t>(i);
+      if (Op::beats(row[c], best[c])) best[c] = row[c], result[c] = static_cast<std::int32_t>(i);
   }
 }
-
-struct ArgMax {};
 
 /// How a piece of the result comes about: a run if the axis is the last one, else up to kColumns columns.
 template <class Op, class T, class Result>
 void reduce_piece(DType dtype, const std::byte* from, const Extents& e, std::size_t width, Result* result) {
   const std::size_t stride = e.inner * static_cast<std::size_t>(itemsize(dtype));
-  if constexpr (std::is_same_v<Op, ArgMax>) {
+  if constexpr (kFindsIndex<Op>) {
     if (e.inner == 1)
-      *result = argmax_run<T>(dtype, from, e.length);
+      *result = index_in_run<Op, T>(dtype, from, e.length);
     else
-      argmax_columns<T>(dtype, from, stride, e.length, width, result);
+      index_in_columns<Op, T>(dtype, from, stride, e.length, width, result);
   } else {
     if (e.inner == 1)
       *result = reduce_run<Op, T>(dtype, from, e.length);
@@ -169,7 +215,7 @@ void check(MathOp op, const ConstArray& in, const Extents& e, const Shape& shape
   const auto dtype = result_dtype(op, {&in.dtype, 1});
   KB_ASSERT(may_convert(op, dtype, out.dtype) && out.shape == shape, "{} gives {} {}, not {} {}",
             to_string(op), to_string(dtype), to_string(shape), to_string(out.dtype), to_string(out.shape));
-  if (e.length == 0 && op != MathOp::sum)
+  if (e.length == 0 && op != MathOp::sum && op != MathOp::prod && op != MathOp::xor_sum)
     throw InputError({.id = "reduce.empty",
                       .where = "",
                       .what = fmt::format("{} over no elements of {}", to_string(op), to_string(in.shape)),
@@ -185,10 +231,50 @@ void reduce_in(MathOp op, const ConstArray& in, const Extents& e, const Array& o
       return reduce_all<Max, T>(in, e, out);
     case MathOp::min:
       return reduce_all<Min, T>(in, e, out);
+    case MathOp::prod:
+      return reduce_all<ProductOf, T>(in, e, out);
     case MathOp::argmax:
       return reduce_all<ArgMax, T, std::int32_t>(in, e, out);
+    case MathOp::argmin:
+      return reduce_all<ArgMin, T, std::int32_t>(in, e, out);
+    case MathOp::xor_sum:
+      if constexpr (std::integral<T>) return reduce_all<XorOf, T>(in, e, out);
+      [[fallthrough]];
     default:
-      KB_ASSERT(false, "{} is no reduction that is computed here", to_string(op));
+      KB_ASSERT(false, "{} is no reduction of {}", to_string(op), to_string(in.dtype));
+  }
+}
+
+/// From one end of the axis to the other, element by element.
+template <class Op, class T>
+void scan_all(const ConstArray& in, const Extents& e, bool reverse, const Array& out) {
+  const auto size = static_cast<std::size_t>(itemsize(in.dtype)),
+             out_size = static_cast<std::size_t>(itemsize(out.dtype));
+  std::vector<T> sums(e.inner), row(e.inner);
+  for (std::size_t o = 0; o < e.outer; ++o) {
+    std::ranges::fill(sums, Op::start(T{}));
+    for (std::size_t i = 0; i < e.length; ++i) {
+      const auto at = (o * e.length + (reverse ? e.length - 1 - i : i)) * e.inner;
+      load(in.dtype, in.data + at * size, e.inner, row.data());
+      join_into<Op>(sums.data(), row.data(), e.inner);
+      store(out.dtype, sums.data(), e.inner, out.data + at * out_size);
+    }
+  }
+}
+
+template <class T>
+void scan_in(MathOp op, const ConstArray& in, const Extents& e, bool reverse, const Array& out) {
+  switch (op) {
+    case MathOp::cumsum:
+      return scan_all<Sum, T>(in, e, reverse, out);
+    case MathOp::cumprod:
+      return scan_all<ProductOf, T>(in, e, reverse, out);
+    case MathOp::cummax:
+      return scan_all<Max, T>(in, e, reverse, out);
+    case MathOp::cummin:
+      return scan_all<Min, T>(in, e, reverse, out);
+    default:
+      KB_ASSERT(false, "{} is no scan", to_string(op));
   }
 }
 
@@ -198,10 +284,18 @@ void reduce(MathOp op, const ConstArray& in, int axis, const Array& out) {
   const int at = in.shape.axis(axis);
   const auto e = extents_around(in.shape, at);
   check(op, in, e, in.shape.without(at), out);
-  if (is_float(in.dtype))
-    reduce_in<float>(op, in, e, out);
-  else
-    reduce_in<std::int32_t>(op, in, e, out);
+  if (is_float(in.dtype)) return reduce_in<float>(op, in, e, out);
+  with_int_type(promote(in.dtype, out.dtype == DType::i1 || info(op).result == ResultRule::index ? in.dtype
+                                                                                                 : out.dtype),
+                [&](auto t) { reduce_in<decltype(t)>(op, in, e, out); });
+}
+
+void scan(MathOp op, const ConstArray& in, int axis, bool reverse, const Array& out) {
+  const auto e = extents_around(in.shape, in.shape.axis(axis));
+  KB_ASSERT(info(op).kind == MathKind::scan && out.shape == in.shape, "{} of {} into {}", to_string(op),
+            to_string(in.shape), to_string(out.shape));
+  if (is_float(in.dtype)) return scan_in<float>(op, in, e, reverse, out);
+  with_int_type(promote(in.dtype, out.dtype), [&](auto t) { scan_in<decltype(t)>(op, in, e, reverse, out); });
 }
 
 NdArray reduce(MathOp op, const ConstArray& in, int axis) {

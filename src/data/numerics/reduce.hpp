@@ -18,4 +18,8 @@ namespace kernbench::data {
 void reduce(MathOp op, const ConstArray& in, int axis, const Array& out);
 NdArray reduce(MathOp op, const ConstArray& in, int axis);
 
+/// cumsum, cumprod, cummax, cummin along an axis: element i is made of elements 0 … i, or of i … last if `reverse`, one
+/// after the other, in f32 or the integer's type, and rounded where it is stored. `out` has the shape of `in`.
+void scan(MathOp op, const ConstArray& in, int axis, bool reverse, const Array& out);
+
 }  // namespace kernbench::data

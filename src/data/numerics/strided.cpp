@@ -59,6 +59,8 @@ std::byte* StridedReader::copy_run(std::int64_t n, std::byte* to) const {
   const auto stride = axis_[axes_ - 1].stride;
   if (stride == 1)
     std::memcpy(to, here_, static_cast<std::size_t>(n * itemsize_));
+  else if (itemsize_ == 8)
+    copy_spaced<std::uint64_t>(here_, stride, n, to);
   else if (itemsize_ == 4)
     copy_spaced<std::uint32_t>(here_, stride, n, to);
   else if (itemsize_ == 2)
