@@ -248,6 +248,20 @@ void YamlNode::set(const std::string& key, YamlNode value) {
   }
 }
 
+namespace {
+
+/// Only a file of no bytes is empty.
+[[noreturn]] void refuse_nothing(const std::string& text, const std::shared_ptr<const std::string>& name) {
+  const bool blank = text.find_first_not_of(" \t\r\n") == text.npos;
+  refuse("empty", {name, 1, 1},
+         text.empty() ? "the file is empty"
+         : blank      ? "the file has blanks alone"
+                      : "the file has no keys, only comments or an empty value",
+         kEmptyHint);
+}
+
+}  // namespace
+
 YamlNode parse_yaml(const std::string& text, const std::string& file) {
   const auto name = std::make_shared<const std::string>(file);
   check_is_text(text, name);
@@ -255,9 +269,9 @@ YamlNode parse_yaml(const std::string& text, const std::string& file) {
   std::istringstream stream(text);
   try {
     YAML::Parser parser(stream);
-    if (!parser.HandleNextDocument(builder)) refuse("empty", {name, 1, 1}, "the file is empty", kEmptyHint);
+    if (!parser.HandleNextDocument(builder)) refuse_nothing(text, name);
     YamlNode root = builder.take();
-    if (root.kind == YamlNode::Kind::null) refuse("empty", {name, 1, 1}, "the file is empty", kEmptyHint);
+    if (root.kind == YamlNode::Kind::null) refuse_nothing(text, name);
     TreeBuilder second(text, name);
     if (parser.HandleNextDocument(second))
       refuse("second-document", second.take().place, "a second document begins here",

@@ -51,6 +51,26 @@ void lift_attrs(YamlNode& component, const std::string& path) {
   }
 }
 
+/// The older `system: {components: {switch: …}}` means `system: {switch: …}`.
+void lift_components(YamlNode& section, const std::string& path) {
+  const YamlNode* components = section.find("components");
+  if (!components) return;
+  const YamlNode inner = *components;
+  require_map(inner, path + ".components");
+  std::erase_if(section.entries, [](const YamlNode::Entry& e) { return e.key == "components"; });
+  for (const YamlNode::Entry& entry : inner.entries) {
+    if (const YamlNode* first = section.find(entry.key))
+      refuse("duplicate-key", entry.place, fmt::format("duplicate key {}", quote(entry.key)),
+             fmt::format("it is already set at {}; keep one of them", first->place.text()));
+    section.entries.push_back(entry);
+  }
+}
+
+void lift_all_components(YamlNode& root) {
+  for (YamlNode::Entry& entry : root.entries)
+    if (entry.value.kind == YamlNode::Kind::map) lift_components(entry.value, entry.key);
+}
+
 void lift_all_attrs(YamlNode& root) {
   for (const SchemaEntry& entry : schema())
     if (YamlNode* node = find_path(root, entry.path);
@@ -217,6 +237,7 @@ class MachineLoader {
 Machine load_machine_text(const std::string& text, const std::string& file,
                           std::span<const std::string> overrides, const Registry& registry) {
   YamlNode root = parse_yaml(text, file);
+  lift_all_components(root);
   lift_all_attrs(root);
   for (const std::string& override_text : overrides) apply_override(root, override_text);
   try {

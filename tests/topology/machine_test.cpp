@@ -43,6 +43,19 @@ TEST(LoadMachine, AcceptsTheShippedMachines) {
   EXPECT_EQ(shipped_machines().size(), 3u);
 }
 
+TEST(LoadMachine, AcceptsTheOlderFormOfComponents) {
+  const std::string now = "  switch: {kind: switch, impl: builtin.switch, attrs: {overhead_ns: 5}}\n";
+  const auto with = [&](const std::string& text) { return replaced(default_text(), now, text); };
+  const Machine machine = load(with("  components: {switch: {kind: switch, attrs: {overhead_ns: 7}}}\n"));
+  EXPECT_EQ(machine.at("system.switch").number("overhead_ns"), 7);
+  EXPECT_EQ(load(with("  components:\n    switch: {overhead_ns: 7}\n"), {"system.switch.overhead_ns=9"})
+                .at("system.switch")
+                .number("overhead_ns"),
+            9);
+  EXPECT_EQ(refusal(with(now + "  components: {switch: {}}\n")).id, "topology.duplicate-key");
+  EXPECT_EQ(refusal(with("  components: 3\n")).id, "topology.type");
+}
+
 TEST(LoadMachine, TheDefaultIsTheMachineOfTheDesign) {
   const Machine machine = load(default_text());
   EXPECT_EQ(machine.sips(), 2);
@@ -264,6 +277,8 @@ TEST(LoadMachine, RefusesPartsThatDoNotFitTogether) {
 TEST(LoadMachine, RefusesFilesThatAreNoMaps) {
   for (const char* text : {"just words", "[a, b]", "12"})
     EXPECT_EQ(refusal(text).id, "topology.type") << text;
+  EXPECT_EQ(refusal("").what, "the file is empty");
+  EXPECT_EQ(refusal("# nothing yet\n").what, "the file has no keys, only comments or an empty value");
   EXPECT_EQ(refusal("").id, "yaml.empty");
 }
 
