@@ -46,21 +46,8 @@ class Accelerator:
         return self._torch._device_count()
 
 
-_contexts = weakref.WeakValueDictionary()  # of tensors that ask for theirs
-_core.Tensor._torch = property(lambda self: _contexts[self._host_id])
-
-
-def _stride(self, dim=None):
-    """Of the logical tensor, in elements: what a kernel's pointer arithmetic counts by."""
-    steps, step = [], 1
-    for extent in reversed(self.shape):
-        steps.append(step)
-        step *= extent
-    steps = tuple(reversed(steps))
-    return steps if dim is None else steps[dim]
-
-
-_core.Tensor.stride = _stride
+_contexts: "weakref.WeakValueDictionary[int, Torch]" = weakref.WeakValueDictionary()  # of tensors that ask for theirs
+setattr(_core.Tensor, "_torch", property(lambda self: _contexts[self._host_id]))
 
 
 class Torch(_core.Torch):
@@ -87,16 +74,6 @@ class Torch(_core.Torch):
         _core.Torch.__init__(self, core)
         _contexts[self._host_id] = self
         return self
-
-    def empty_like(self, tensor, dtype=None, name=""):
-        """A tensor of the same shape, dtype and placement, without content."""
-        return self.empty(tensor.shape, dtype or tensor.dtype, dp=tensor.dp, name=name)
-
-    def zeros_like(self, tensor, dtype=None, name=""):
-        return self.zeros(tensor.shape, dtype or tensor.dtype, dp=tensor.dp, name=name)
-
-    def full_like(self, tensor, value, dtype=None, name=""):
-        return self.full(tensor.shape, value, dtype or tensor.dtype, dp=tensor.dp, name=name)
 
     def __enter__(self):
         return self
@@ -127,6 +104,9 @@ class Torch(_core.Torch):
 
     def zeros_like(self, other, dtype=None, dp=None, name=""):
         return self.zeros(other.shape, dtype or other.dtype, dp if dp is not None else getattr(other, "dp", None), name)
+
+    def full_like(self, other, value, dtype=None, dp=None, name=""):
+        return self.full(other.shape, value, dtype or other.dtype, dp if dp is not None else getattr(other, "dp", None), name)
 
     def ones(self, shape, dtype="f16", dp=None, name=""):
         return self.full(shape, 1, dtype, dp, name)

@@ -47,6 +47,21 @@ std::size_t last_runs(const PyTl& self) {
       .size();
 }
 
+MathOp atomic_op(const std::string& name) {
+  const std::pair<const char*, MathOp> ops[] = {{"add", MathOp::add},     {"max", MathOp::maximum},
+                                                {"min", MathOp::minimum}, {"and", MathOp::bit_and},
+                                                {"or", MathOp::bit_or},   {"xor", MathOp::bit_xor}};
+  for (const auto& [known, op] : ops)
+    if (name == known) return op;
+  throw InputError({"tl.atomic", "", "unknown atomic '" + name + "'", "known: add, max, min, and, or, xor"});
+}
+
+PyTile cat(const PyTl& self, const py::list& tiles, int axis) {
+  std::vector<tl::Tile> parts;
+  for (const py::handle tile : tiles) parts.push_back(tile.cast<const PyTile&>().get());
+  return {self.recording, self.recording->at_line().cat(std::span<const tl::Tile>(parts), axis)};
+}
+
 }  // namespace
 
 void bind_lanes(py::class_<PyTl>& c) {
@@ -58,6 +73,20 @@ void bind_lanes(py::class_<PyTl>& c) {
   c.def("store_at", &store_at, py::arg("addresses"), py::arg("tile"), py::arg("on") = py::none());
   c.def("peek", &peek, py::arg("addresses"), py::arg("dtype"), py::arg("on") = py::none(),
         "The numbers that lie there when the launch begins. It records nothing.");
+  c.def(
+      "atomic",
+      [](const PyTl& s, const std::string& op, py::handle ptr, const PyTile& tile) {
+        return PyOp{s.recording, s.recording->at_line().atomic(atomic_op(op), ptr_of(ptr), tile.get())};
+      },
+      py::arg("op"), py::arg("ptr"), py::arg("tile"),
+      "Combines a tile with memory: add, max, min; of integers and, or, xor. A read and a write.");
+  c.def("cat", &cat, py::arg("tiles"), py::arg("axis") = 0, "Tiles as one, along an axis.");
+  c.def(
+      "argmin",
+      [](const PyTl& s, const PyTile& x, std::optional<int> axis, bool keep_dims) {
+        return PyTile{s.recording, s.recording->at_line().argmin(x.get(), axis, keep_dims)};
+      },
+      py::arg("x"), py::arg("axis") = py::none(), py::arg("keep_dims") = false);
   c.def("last_runs", &last_runs, "In how many runs the last transfer goes; 0 if it is strided.");
   c.def(
       "begin_instance", [](const PyTl& s) { s.recording->context("tl").begin_instance(); },

@@ -89,6 +89,10 @@ TEST(KnownValues, OfACastAreThoseOfReplay) {
       if (from == to) continue;
       tl::Context tl;
       const auto x = numbers(tl, from, 0), y = tl.cast(x, to);
+      if (KnownValues().ask(tl.program(), y.id()).numbers == nullptr) {
+        EXPECT_EQ(to, DType::u64);  // numbers below 0 are beyond 2⁵³ there, and count as not known
+        continue;
+      }
       NdArray replayed(to, y.shape());
       const std::vector<NdArray> in{array_of(tl.program(), x.id())};
       const ConstArray operand(in[0]);

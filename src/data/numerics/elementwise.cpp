@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <vector>
 
 #include "data/numerics/blocks.hpp"
 #include "data/numerics/kernels.hpp"
@@ -124,6 +125,22 @@ void check(MathOp op, std::span<const ConstArray> operands, const Array& out) {
             to_string(out.dtype), to_string(out.shape));
 }
 
+/// Blocks are 32 bits wide at least: a signed operand beside u8 or u16 must be brought there first, or it would keep its
+/// sign.
+bool must_wrap(const ConstArray& a, DType dtype) {
+  return (dtype == DType::u8 || dtype == DType::u16) && a.dtype != DType::i1 && !is_unsigned(a.dtype);
+}
+
+void integer_elementwise(MathOp op, std::span<const ConstArray> operands, const Array& out) {
+  const DType dtype = int_dtype_of(op, operands, out.dtype);
+  std::vector<NdArray> wrapped;
+  wrapped.reserve(operands.size());
+  std::vector<ConstArray> all(operands.begin(), operands.end());
+  for (ConstArray& a : all)
+    if (must_wrap(a, dtype)) a = wrapped.emplace_back(cast(a, dtype));
+  with_int_type(dtype, [&](auto t) { run(int_kernel<decltype(t)>(op, simd_level()), all, out); });
+}
+
 }  // namespace
 
 void elementwise(MathOp op, std::span<const ConstArray> operands, const Array& out) {
@@ -135,9 +152,7 @@ void elementwise(MathOp op, std::span<const ConstArray> operands, const Array& o
   if (op == MathOp::cast)
     return with_int_type(operands[0].dtype, [&](auto t) { run_cast<decltype(t)>(operands[0], out); });
   if (op == MathOp::bit_not && out.dtype == DType::i1) return run(truth_not(level), operands, out);
-  if (!computes_in_f32(op, operands, out.dtype))
-    return with_int_type(int_dtype_of(op, operands, out.dtype),
-                         [&](auto t) { run(int_kernel<decltype(t)>(op, level), operands, out); });
+  if (!computes_in_f32(op, operands, out.dtype)) return integer_elementwise(op, operands, out);
   if (out.dtype == DType::i1 && info(op).result == ResultRule::truth)
     return run(float_comparison(op, level), operands, out);
   run(float_kernel(op, level), operands, out);
