@@ -32,3 +32,11 @@ interleaved = DPPolicy.interleaved
 
 for _dtype in _core.dtypes():
     globals()[_dtype] = _dtype
+
+
+def __getattr__(name):
+    # Imported when it is used: most programs have no Triton kernels.
+    if name == "triton":
+        import importlib
+        return importlib.import_module(".triton", __name__)
+    raise AttributeError(f"module 'kernbench' has no attribute '{name}'")

@@ -1,0 +1,123 @@
+"""What a running kernel instance records into: one per thread, set by a launch."""
+
+import os
+import sys
+import threading
+
+import numpy as np
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+_local = threading.local()
+
+
+class TritonError(Exception):
+    """Marks errors of this front end; each is also of a class a Python programmer expects."""
+
+
+class Refused(TritonError, NotImplementedError):
+    """Something that Triton has and this machine has not, with the reason."""
+
+
+class KernelTypeError(TritonError, TypeError):
+    """A kernel used a value in a way that cannot be recorded."""
+
+
+class KernelValueError(TritonError, ValueError):
+    """A kernel was given or computed a value that cannot be."""
+
+
+def current():
+    """The instance that runs in this thread. RuntimeError outside a launch."""
+    instance = getattr(_local, "instance", None)
+    if instance is None:
+        raise RuntimeError("functions of triton.language work inside a @triton.jit kernel: launch it as kernel[grid](...)")
+    return instance
+
+
+def running():
+    return getattr(_local, "instance", None)
+
+
+def kernel_frame():
+    """The innermost frame that is not of this package: a line of the kernel."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_HERE):
+        frame = frame.f_back
+    return frame
+
+
+def kernel_line():
+    frame = kernel_frame()
+    if frame is None:
+        return "?", 0
+    return frame.f_code.co_filename, frame.f_lineno
+
+
+def line_text(line):
+    return f"{os.path.basename(line[0])}:{line[1]}"
+
+
+class Instance:
+    """One program of the grid, while its kernel runs."""
+
+    def __init__(self, launch, tl, ids):
+        self.launch = launch
+        self.tl = tl
+        self.ids = ids
+        self.pinned = None
+
+    def core(self):
+        """The kernel language's context; what is recorded next counts for the kernel's line."""
+        line = kernel_line()
+        if line != self.pinned:
+            self.tl.set_line(*line)
+            self.pinned = line
+        return self.tl
+
+    def __enter__(self):
+        self.before = running()
+        _local.instance = self
+        return self
+
+    def __exit__(self, *error):
+        _local.instance = self.before
+
+
+class Places:
+    """Which bytes the programs of a launch read as integers and which they write: such a value must not be another's."""
+
+    def __init__(self):
+        self.steering = []  # (program, line, sorted addresses)
+        self.written = []
+
+    def read(self, program, addresses, size):
+        self._check(program, addresses, size, self.written, reads=True)
+        self.steering.append((program, kernel_line(), addresses, size))
+
+    def write(self, program, addresses, size):
+        self._check(program, addresses, size, self.steering, reads=False)
+        self.written.append((program, kernel_line(), addresses, size))
+
+    def _check(self, program, addresses, size, others, reads):
+        if not len(addresses):
+            return
+        low, high = int(addresses.min()), int(addresses.max()) + size
+        for other, line, theirs, their_size in others:
+            if other == program or int(theirs.min()) >= high or int(theirs.max()) + their_size <= low:
+                continue
+            if not _meet(addresses, size, theirs, their_size):
+                continue
+            loads, stores = (kernel_line(), line) if reads else (line, kernel_line())
+            who, writer = (program, other) if reads else (other, program)
+            raise KernelValueError(
+                f"the integers that program {who} loads at {line_text(loads)} are written by program {writer} of the same "
+                f"launch at {line_text(stores)}: programs of a launch are in no order, so the value is not known. "
+                "Write them in a launch of their own before this one")
+
+
+def _meet(a, a_size, b, b_size):
+    """Whether any byte of the one lies in the other."""
+    step = np.gcd(a_size, b_size)
+    def bytes_of(addresses, size):
+        return np.unique((addresses[:, None] + np.arange(0, size, step)[None, :]).ravel())
+    return bool(np.isin(bytes_of(a, a_size), bytes_of(b, b_size)).any())

@@ -1,0 +1,177 @@
+"""What Python does not let a value overload: `and`, `or`, `not`, chained comparisons, `assert`, min() and max().
+
+The kernel's syntax tree is changed so that they ask the values; lines stay those of the file.
+"""
+
+import ast
+import builtins
+import inspect
+import textwrap
+import types as python_types
+
+from . import _tensor
+from ._tensor import tensor
+
+
+def _is_block(x):
+    return isinstance(x, tensor) and (bool(x.shape) or not x.known)
+
+
+def both(left, right):
+    """`left and right`; the right one is a function, called only if it matters."""
+    if not _is_block(left):
+        return right() if left else left
+    return _tensor.logical("bit_and", left, right())
+
+
+def either(left, right):
+    if not _is_block(left):
+        return left if left else right()
+    return _tensor.logical("bit_or", left, right())
+
+
+def negation(x):
+    return _tensor.invert(_tensor.truth(x)) if _is_block(x) else not x
+
+
+def checked(condition, message=None):
+    """An assert: what is known is checked, what is computed is not."""
+    from . import language
+    language.device_assert(condition, str(message() if message else ""))
+
+
+def value_of(x):
+    """`x.value`: of a constexpr, which is a plain value here, the value itself."""
+    if isinstance(x, (int, float, str, bool, tuple, list, type(None))):
+        return x
+    return x.value if hasattr(x, "value") else x
+
+
+def largest(*values, **options):
+    return _extreme(builtins.max, "maximum", values, options)
+
+
+def smallest(*values, **options):
+    return _extreme(builtins.min, "minimum", values, options)
+
+
+def _extreme(plain, name, values, options):
+    if options or not any(isinstance(v, tensor) for v in values):
+        return plain(*values, **options)
+    from . import language
+    result = values[0]
+    for value in values[1:]:
+        result = getattr(language, name)(result, value)
+    return result
+
+
+HELPERS = {"__kb_and__": both, "__kb_or__": either, "__kb_not__": negation, "__kb_assert__": checked, "__kb_value__": value_of,
+           "__kb_max__": largest, "__kb_min__": smallest}
+
+
+class _Rewriter(ast.NodeTransformer):
+    def __init__(self, builtin_names):
+        self.builtin_names = builtin_names
+
+    def _call(self, at, helper, *args):
+        call = ast.Call(ast.Name(helper, ast.Load()), list(args), [])
+        return ast.copy_location(ast.fix_missing_locations(ast.copy_location(call, at)), at)
+
+    def _later(self, at, expression):
+        nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+        return ast.copy_location(ast.Lambda(nothing, expression), at)
+
+    def visit_BoolOp(self, node):
+        self.generic_visit(node)
+        helper = "__kb_and__" if isinstance(node.op, ast.And) else "__kb_or__"
+        result = node.values[-1]
+        for value in reversed(node.values[:-1]):
+            result = self._call(node, helper, value, self._later(node, result))
+        return result
+
+    def visit_UnaryOp(self, node):
+        self.generic_visit(node)
+        return self._call(node, "__kb_not__", node.operand) if isinstance(node.op, ast.Not) else node
+
+    def visit_Compare(self, node):
+        self.generic_visit(node)
+        if len(node.ops) == 1:
+            return node
+        parts = [node.left, *node.comparators]
+        pairs = [ast.copy_location(ast.Compare(a, [op], [b]), node) for a, op, b in zip(parts, node.ops, parts[1:])]
+        return self.visit_BoolOp(ast.copy_location(ast.BoolOp(ast.And(), pairs), node))
+
+    def visit_Attribute(self, node):
+        self.generic_visit(node)
+        if node.attr == "value" and isinstance(node.ctx, ast.Load):
+            return self._call(node, "__kb_value__", node.value)
+        return node
+
+    def visit_Assert(self, node):
+        self.generic_visit(node)
+        args = [node.test] + ([self._later(node, node.msg)] if node.msg else [])
+        return ast.copy_location(ast.Expr(self._call(node, "__kb_assert__", *args)), node)
+
+    def visit_Name(self, node):
+        if node.id in self.builtin_names and isinstance(node.ctx, ast.Load):
+            return ast.copy_location(ast.Name(f"__kb_{node.id}__", ast.Load()), node)
+        return node
+
+    def visit_AnnAssign(self, node):
+        self.generic_visit(node)
+        node.annotation = ast.copy_location(ast.Constant(None), node)
+        return node
+
+
+def _definition(function):
+    lines, first = inspect.getsourcelines(function)
+    tree = ast.parse(textwrap.dedent("".join(lines)))
+    ast.increment_lineno(tree, first - 1)
+    found = [n for n in tree.body if isinstance(n, ast.FunctionDef)]
+    return found[0] if found else None
+
+
+def _find_code(code, name):
+    for constant in code.co_consts:
+        if isinstance(constant, python_types.CodeType):
+            if constant.co_name == name:
+                return constant
+            found = _find_code(constant, name)
+            if found:
+                return found
+    return None
+
+
+def rewritten(function):
+    """The function with its tree changed; the function itself where its source is not to be had."""
+    try:
+        node = _definition(function)
+    except (OSError, TypeError, SyntaxError, IndentationError):
+        return function
+    if node is None:
+        return function
+    own = set(function.__code__.co_varnames) | set(function.__code__.co_freevars) | set(function.__globals__)
+    node.decorator_list = []
+    node.returns = None
+    for argument in node.args.posonlyargs + node.args.args + node.args.kwonlyargs + [node.args.vararg, node.args.kwarg]:
+        if argument is not None:
+            argument.annotation = None
+    node.args.defaults, node.args.kw_defaults = [], [None] * len(node.args.kwonlyargs)
+    node = ast.fix_missing_locations(_Rewriter({"max", "min"} - own).visit(node))
+    return _compiled(function, node)
+
+
+def _compiled(function, node):
+    """Compiled inside a function that has its free variables, so that it can have the same cells."""
+    free = function.__code__.co_freevars
+    outer = ast.parse(f"def __kb_outer__({', '.join(free)}):\n    pass").body[0]
+    outer.body = [node]
+    module = ast.fix_missing_locations(ast.Module([outer], []))
+    code = _find_code(compile(module, function.__code__.co_filename, "exec"), function.__name__)
+    cells = dict(zip(free, function.__closure__ or ()))
+    function.__globals__.update({k: v for k, v in HELPERS.items() if k not in function.__globals__})
+    made = python_types.FunctionType(code, function.__globals__, function.__name__, function.__defaults__,
+                                     tuple(cells[name] for name in code.co_freevars))
+    made.__kwdefaults__ = function.__kwdefaults__
+    made.__qualname__ = function.__qualname__
+    return made
