@@ -55,6 +55,8 @@ struct Trace {
   Time pe_exec;               // of a launch: first PE start to last PE end
   Time network;               // the rest of the total
   int late_starts = 0;        // of a launch: PEs that it reached after the instant at which all were to start
+  std::string note;           // of a launch: what whoever made it has to say, e.g. on how many PEs it runs
+  Time compulsory;            // of an operation of nn: operands read once, results written once, work at peak
   std::uint32_t request = 0;  // its number in the run, as in `trace::Op::launch`
   std::weak_ptr<Engine> context;  // whose it is; traces from elsewhere have none
 

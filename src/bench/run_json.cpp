@@ -45,6 +45,8 @@ Json launches_json(const RunResult& result) {
                     {"network_ns", trace.network_ns()},
                     {"queued_ns", trace.queued_ns()},
                     {"late_starts", trace.late_starts},
+                    {"note", trace.note},
+                    {"compulsory_ns", trace.compulsory.ns()},
                     {"lower_bound_ns", bound.time.ns()},
                     {"bound_by", bound.resource}});
   return list;

@@ -10,5 +10,6 @@ Bench matmul_composite();
 Bench gpt3_qkv();
 Bench milestone_gqa_llama70b();
 Bench va_offset_verify();
+Bench tp_mlp();
 
 }  // namespace kernbench::bench

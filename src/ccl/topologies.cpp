@@ -152,6 +152,22 @@ Links hierarchical_3level(const Members& members) {
   return out;
 }
 
+/// Lanes are PEs of a cube, ranks of a lane cubes in the order of a ring.
+Links sip_exchange(const Members& members) {
+  Links out;
+  const std::size_t cubes = members.lanes.front().size();
+  for (std::size_t cube = 0; cube < cubes; ++cube)
+    for (std::size_t pe = 0; pe < members.lanes.size(); ++pe) {
+      const PeCoord at = members.lanes[pe][cube];
+      for (std::size_t mate = 0; mate < members.lanes.size(); ++mate)
+        if (mate != pe) out.push_back({at, fmt::format("pe{}", mate), members.lanes[mate][cube]});
+      if (cubes == 1) continue;
+      out.push_back({at, "next", members.lanes[pe][(cube + 1) % cubes], true, false});
+      out.push_back({at, "previous", members.lanes[pe][(cube + cubes - 1) % cubes], false, true});
+    }
+  return out;
+}
+
 }  // namespace
 
 void register_topologies(Registry& registry) {
@@ -199,6 +215,11 @@ void register_topologies(Registry& registry) {
                "the PEs of each cube in a ring (E W); PE 0 of each cube with those of the neighbouring cubes "
                "(cube_E W S N); PE 0 of cube 0 with that of the neighbouring SIPs (global_E W S N)",
                hierarchical_3level});
+  registry.add(Topology{
+      "sip_exchange",
+      "the PEs of each cube with all others of it (pe0, pe1 …) and with the same PE of the next cube "
+      "(next, previous; one way round): what operations of nn use inside a SIP",
+      sip_exchange});
 }
 
 }  // namespace kernbench::ccl

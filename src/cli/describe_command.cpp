@@ -1,4 +1,4 @@
-// `kernbench describe NAME`: a bench, an algorithm, a kind, an impl or a part of the machine file, with all its
+// `kernbench describe NAME`: a bench, an algorithm, an operation, a kind, an impl or a part of the machine file, with all its
 // parameters.
 #include <fmt/format.h>
 
@@ -10,6 +10,7 @@
 #include "cli/command.hpp"
 #include "cli/describe.hpp"
 #include "kernbench/error.hpp"
+#include "kernbench/nn.hpp"
 #include "topology/schema.hpp"
 
 namespace kernbench::cli {
@@ -56,6 +57,12 @@ std::string describe_bench(const Bench& bench) {
                      bench.options.empty() ? "" : " [option=value …]", params_text("options", bench.options));
 }
 
+std::string describe_operation(const nn::Operation& operation) {
+  return fmt::format(
+      "{}: {}\nan operation on tensors: nn::{} in kernbench/nn.hpp\nlayouts:\n  {}\ncompulsory bound: {}\n",
+      operation.name, operation.doc, operation.name, join(operation.layouts, "\n  "), operation.cost);
+}
+
 std::vector<std::string> known_names(const Registry& registry) {
   std::vector<std::string> names = registry.benches.names();
   for (const Kind& kind : registry.components.kinds()) {
@@ -64,6 +71,7 @@ std::vector<std::string> known_names(const Registry& registry) {
   }
   for (const SchemaEntry& entry : topology::schema()) names.push_back(entry.path);
   for (const std::string& name : collective_names(registry.collectives)) names.push_back(name);
+  for (const nn::Operation& operation : nn::operations()) names.push_back(operation.name);
   return names;
 }
 
@@ -76,6 +84,8 @@ std::string describe(const std::string& name, const Registry& registry) {
   if (const SchemaEntry* entry = topology::find_entry(name))
     return entry->kind.empty() ? describe_section(*entry) : describe_kind(*components.find(entry->kind));
   if (auto text = describe_collective(name, registry.collectives); !text.empty()) return text;
+  for (const nn::Operation& operation : nn::operations())
+    if (operation.name == name) return describe_operation(operation);
   const std::vector<std::string> names = known_names(registry);
   const std::string list = "'kernbench list' shows all names";
   throw InputError(
@@ -87,11 +97,13 @@ std::string describe(const std::string& name, const Registry& registry) {
 
 void add_describe_command(CLI::App& app, Session& session) {
   CLI::App* command = app.add_subcommand(
-      "describe", "Explain a bench, an algorithm, a kind, an impl or a section: all its parameters");
+      "describe",
+      "Explain a bench, an algorithm, an operation, a kind, an impl or a section: all its parameters");
   const auto name = std::make_shared<std::string>();
   command
       ->add_option("name", *name,
-                   "A bench (matmul-composite), an algorithm (ring_allreduce), a kind (hbm), an impl "
+                   "A bench (matmul-composite), an algorithm (ring_allreduce), an operation (matmul), a kind "
+                   "(hbm), an impl "
                    "(builtin.hbm) or a path of the machine file (sip.io)")
       ->type_name("NAME")
       ->required();

@@ -1,4 +1,4 @@
-// `kernbench list [benches|algorithms|topologies|components]`
+// `kernbench list [benches|algorithms|operations|topologies|components]`
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -10,6 +10,7 @@
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "kernbench/error.hpp"
+#include "kernbench/nn.hpp"
 
 namespace kernbench::cli {
 namespace {
@@ -48,12 +49,20 @@ std::string components(const Session& session) {
   return text;
 }
 
+std::string operations(const Session&) {
+  std::string text = "operations on tensors, in kernbench/nn.hpp (kernbench describe NAME)\n";
+  for (const nn::Operation& operation : nn::operations())
+    text += fmt::format("  {:<15} {}\n", operation.name, operation.doc);
+  return text;
+}
+
 struct List {
   const char* name;
   std::string (*text)(const Session&);
 };
 constexpr std::array kLists = {List{"benches", benches}, List{"algorithms", algorithms},
-                               List{"topologies", topologies}, List{"components", components}};
+                               List{"operations", operations}, List{"topologies", topologies},
+                               List{"components", components}};
 
 std::string one_list(const std::string& name, const Session& session) {
   const auto found =
@@ -80,7 +89,8 @@ std::vector<std::string> list_names() {
 void add_list_command(CLI::App& app, Session& session) {
   CLI::App* command = app.add_subcommand("list", "List what there is");
   const auto name = std::make_shared<std::string>();
-  command->add_option("what", *name, "benches, algorithms, topologies or components; left out: all")
+  command
+      ->add_option("what", *name, "benches, algorithms, operations, topologies or components; left out: all")
       ->type_name("WHAT");
   command->callback([&session, name] {
     session.action = [&session, name] {

@@ -24,6 +24,11 @@ constexpr std::size_t kMostHazards = 5;
 /// What of the time was needed at least.
 std::string share_of(Time part, Time whole) { return whole == Time() ? "" : percent(part.ns() / whole.ns()); }
 
+/// The compulsory bound of an operation, and what its launch has to say.
+std::string note_of(const runtime::Trace& trace) {
+  return trace.note.empty() ? "" : fmt::format(" {:>14.3f}  {}", trace.compulsory.ns(), trace.note);
+}
+
 /// As wide as the longest name that is shown, within limits.
 std::size_t name_width(std::span<const LaunchResult> launches) {
   std::size_t width = kLeastName;
@@ -35,13 +40,15 @@ void put_launches(std::string& out, const RunResult& result) {
   const auto to = std::back_inserter(out);
   const auto rows = std::span(result.launches).first(std::min(result.launches.size(), kMostLaunches));
   const std::size_t width = name_width(rows);
-  fmt::format_to(to, "{:<{}} {:>3} {:>14} {:>14} {:>12} {:>14} {:>14} {:>8}\n", "launch", width, "sip",
-                 "total ns", "pe_exec ns", "network ns", "queued ns", "lower bound", "of exec");
+  const bool notes = std::ranges::any_of(rows, [](const LaunchResult& l) { return !l.trace.note.empty(); });
+  fmt::format_to(to, "{:<{}} {:>3} {:>14} {:>14} {:>12} {:>14} {:>14} {:>8}{}\n", "launch", width, "sip",
+                 "total ns", "pe_exec ns", "network ns", "queued ns", "lower bound", "of exec",
+                 notes ? "     compulsory  note" : "");
   for (const auto& [trace, bound, number] : rows)
-    fmt::format_to(to, "{:<{}} {:>3} {:>14.3f} {:>14.3f} {:>12.3f} {:>14.3f} {:>14.3f} {:>8}\n",
+    fmt::format_to(to, "{:<{}} {:>3} {:>14.3f} {:>14.3f} {:>12.3f} {:>14.3f} {:>14.3f} {:>8}{}\n",
                    shown(trace.name, width - (trace.name.size() > width)), width, trace.sip, trace.total_ns(),
                    trace.pe_exec_ns(), trace.network_ns(), trace.queued_ns(), bound.time.ns(),
-                   share_of(bound.time, trace.pe_exec));
+                   share_of(bound.time, trace.pe_exec), note_of(trace));
   if (rows.size() < result.launches.size())
     fmt::format_to(to, "and {} more\n", result.launches.size() - rows.size());
   out += '\n';

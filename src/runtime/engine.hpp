@@ -46,6 +46,8 @@ struct LaunchSpec {
   device::WiringPtr wiring = nullptr;                // whose queues the kernel may use; null: none
   std::vector<std::shared_ptr<Request>> after = {};  // of other streams, that it comes after
   std::shared_ptr<JointLaunch> joint = nullptr;      // if other streams take part
+  std::string note = {};                             // for its trace
+  Time compulsory;                                   // the bound that it is compared with, if there is one
   bool is_list = false;  // of PEs, no rectangle: num_programs(0) counts those of the running cube
 };
 
@@ -148,6 +150,8 @@ class Engine : public std::enable_shared_from_this<Engine> {
     virtual ~Extension() = default;
   };
   std::unique_ptr<Extension> extension;
+  /// The same for the layer above that.
+  std::unique_ptr<Extension> model_extension;
 
  private:
   template <class R, class... Args>

@@ -177,6 +177,8 @@ std::shared_ptr<Request> Engine::launch(const LaunchSpec& spec,
   const auto request =
       std::make_shared<LaunchRequest>(processors_, static_cast<std::uint32_t>(requests_.size()), sip,
                                       spec.name, std::move(programs), spec.wiring, spec.joint);
+  request->note = spec.note;
+  request->compulsory = spec.compulsory;
   for (const auto& other : spec.after) request->comes_after(other);
   current_stream().submit(request, *host_);
   launches_[static_cast<std::size_t>(sip)].push_back(request);

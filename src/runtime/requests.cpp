@@ -212,6 +212,8 @@ Trace LaunchRequest::trace() const {
   trace.pe_exec = pe_exec_;
   trace.network = trace.total - pe_exec_;
   trace.late_starts = late_starts_;
+  trace.note = note;
+  trace.compulsory = compulsory;
   return trace;
 }
 

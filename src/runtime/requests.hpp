@@ -150,6 +150,9 @@ class LaunchRequest final : public Request {
     if (!has_queues_) programs_ = {};
   }
   Trace trace() const override;
+  /// What its trace says beside the times.
+  std::string note;
+  Time compulsory;
 
  private:
   friend class JointLaunch;

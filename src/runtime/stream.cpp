@@ -26,6 +26,8 @@ Trace Request::trace() const {
           .queued = left_ - submitted_,
           .total = total,
           .network = total,
+          .note = {},
+          .compulsory = {},
           .request = number_,
           .context = {}};
 }

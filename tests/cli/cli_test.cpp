@@ -238,7 +238,8 @@ TEST_F(CliTest, ListShowsWhatThereIs) {
   EXPECT_THAT(succeeds({"list", "topologies"}), HasSubstr("realistic"));
   EXPECT_THAT(succeeds({"list", "components"}), HasSubstr("builtin.pe_gemm"));
   EXPECT_EQ(succeeds({"list"}), succeeds({"list", "benches"}) + "\n" + succeeds({"list", "algorithms"}) +
-                                    "\n" + succeeds({"list", "topologies"}) + "\n" +
+                                    "\n" + succeeds({"list", "operations"}) + "\n" +
+                                    succeeds({"list", "topologies"}) + "\n" +
                                     succeeds({"list", "components"}));
   EXPECT_THAT(refused({"list", "component"}), HasSubstr("'components'"));
 }
@@ -276,7 +277,7 @@ TEST_F(CliTest, WrongWordsNameTheNearest) {
   EXPECT_THAT(refused({"describe"}), HasSubstr("name"));
   EXPECT_THAT(refused({"describe", "hbn"}),
               AllOf(HasSubstr("did you mean 'hbm'"), HasSubstr("'kernbench list' shows all names")));
-  EXPECT_THAT(refused({"describe", "nope"}),
+  EXPECT_THAT(refused({"describe", "xyzzy"}),
               AllOf(HasSubstr("'kernbench list' shows all names"), Not(HasSubstr("did you mean"))));
   EXPECT_THAT(refused({}), HasSubstr("kernbench --help"));
 }
