@@ -6,7 +6,7 @@ import numpy as np
 
 from . import _types as types
 from ._record import KernelTypeError, KernelValueError, Refused, current, kernel_line, line_text
-from ._tensor import (as_tensor, broadcast_to, cast, core_type, is_number, operand, recorded, tensor, tile_of, truth)
+from ._tensor import as_tensor, broadcast_to, cast, core_type, is_number, tensor, tile_of, truth
 from ._types import pointer_type
 
 
@@ -84,7 +84,7 @@ class Access:
                     f"{address:#x}, where no tensor lies{spans.nearest(address)}. Is a mask missing?")
 
 
-def _scalar(other, what):
+def _scalar(other):
     """A number that fills lanes that are off; None if it must be selected."""
     if other is None:
         return 0
@@ -96,7 +96,7 @@ def _scalar(other, what):
 
 def load(pointer, mask=None, other=None):
     access = Access(pointer, mask, "load")
-    number = _scalar(other, "load")
+    number = _scalar(other)
     instance = current()
     filled = 0 if number is None else number
     if isinstance(filled, float) and access.type.is_int():
@@ -112,17 +112,17 @@ def load(pointer, mask=None, other=None):
     if access.late_mask is not None:
         result = _select(access.late_mask, result, filled if number is not None else other)
     elif number is None and access.on is not None:
-        result = _select(as_tensor_mask(access), result, other)
+        result = _select(_mask_value(access), result, other)
     return result
 
 
-def as_tensor_mask(access):
+def _mask_value(access):
     on = (access.on != 0).reshape(access.shape)
-    return tensor(types.int1, access.shape, on, made=None, tile=_mask_tile(access))
+    return tensor(types.int1, access.shape, on, tile=_mask_tile(access))
 
 
 def _mask_tile(access):
-    """The mask as a tile, where it must be selected by: loaded as nothing, it is an arange compared run by run."""
+    """The mask as a tile, to select by: the lanes' numbers, compared run by run."""
     core = current().core()
     lanes = core.reshape(core.arange(0, len(access.on)), access.shape)
     tile = None

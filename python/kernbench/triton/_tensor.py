@@ -11,7 +11,7 @@ import operator
 import numpy as np
 
 from . import _types as types
-from ._record import KernelTypeError, KernelValueError, Refused, current, kernel_line
+from ._record import KernelTypeError, KernelValueError, Refused, current
 from ._types import dtype, pointer_type, promote
 
 
@@ -393,10 +393,7 @@ KNOWN = {
 
 
 def _in_type(x, type):
-    data = x.data
-    if isinstance(data, np.ndarray):
-        return data if x.dtype is type else rounded(data, type)
-    return data if x.dtype is type else rounded(data, type)
+    return x.data if x.dtype is type else rounded(x.data, type)
 
 
 def _evaluate(op, xs, type, result):

@@ -299,7 +299,6 @@ def dot(input, other, acc=None, input_precision=None, allow_tf32=None, max_num_i
     if a.dtype.is_int() and out_dtype in (float32, None):
         out_dtype = int32
     out_dtype = acc.dtype if isinstance(acc, tensor) else out_dtype
-    line = current().core
     operands = tile_of(a), tile_of(b)
     at = kernel_line()
 
@@ -606,12 +605,6 @@ def cumsum(input, axis=0, reverse=False, dtype=None):
 
 def cumprod(input, axis=0, reverse=False):
     return associative_scan(as_tensor(input), axis, lambda a, b: a * b, reverse)
-
-
-def _known_or_refused(name, x):
-    if not x.known:
-        raise Refused(f"{name} at {line_text(kernel_line())} of computed values: the vector unit has no such operation; it works "
-                      "on integers that are known")
 
 
 def histogram(input, num_bins, mask=None):
