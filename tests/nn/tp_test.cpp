@@ -72,7 +72,7 @@ TEST_P(TpWorlds, ColumnThenRowIsTheProductOfBoth) {
         results[static_cast<std::size_t>(rank)] = down.forward(up.forward(torch.from_numpy(x, {}, "x")));
       });
       const NdArray first = results.front().numpy();
-      // 1e-2 holds at widths 16 and 32; at 96 the rounding of x · W1 to f16 and of the partial sums adds up to 1.5e-2.
+      // The contract is 1e-2, at widths 16 and 32. At 96 the rounding to f16 of x · W1 and of the sums is 1.5e-2.
       EXPECT_LT(worst(first, expected), 2e-2);
       for (const Tensor& other : results) EXPECT_EQ(other.numpy(), first);
       EXPECT_TRUE(torch.hazards().empty());
