@@ -81,8 +81,9 @@ std::optional<IpcqDeadlock> Processors::find_deadlock() const {
   for (BlockedPe& b : blocked)
     for (auto& wait : b.waits)
       for (const PeCoord& peer : wait.peers)
-        if (!pes_[device_.index(peer)] || !pes_[device_.index(peer)]->busy())
-          wait.what += fmt::format("; {} runs no program", to_string(peer));
+        if (const auto& other = pes_[device_.index(peer)]; !other || !other->busy())
+          wait.what += fmt::format("; {} {}", to_string(peer),
+                                   other && other->has_run() ? "has ended its program" : "runs no program");
   auto circle = CircleFinder(blocked).find();
   return IpcqDeadlock(std::move(blocked), std::move(circle));
 }
@@ -104,8 +105,7 @@ BlockedPe Pe::blocked() const {
                             fmt::format("{} at {}", name_of(program(), tile.last_reader),
                                         line_of(program(), tile.last_reader))});
   }
-  if (!ports_) return b;
-  for (const auto& port : *ports_)
+  for (const QueuePort* port : ports_)
     b.rings.push_back({port->plan.direction, port->wiring->rules().slots, port->sends.my_head(),
                        port->sends.peer_tail_cache(), port->receives.peer_head_cache(),
                        port->receives.my_tail(), port->plan.sends, port->plan.receives});
@@ -128,7 +128,7 @@ void Pe::add_wait(const Order& order, BlockedPe& b) const {
     wait.peers = {order.port->plan.peer};
   } else if (&order == unclaimed_.front()) {
     wait.what = "no message from any direction";
-    for (const auto& port : *ports_)
+    for (const QueuePort* port : ports_)
       if (port->plan.receives) wait.peers.push_back(port->plan.peer);
   } else {
     return;  // behind a receive from any direction

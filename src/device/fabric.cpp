@@ -370,10 +370,4 @@ FabricCounters Fabric::counters() const {
   return sum;
 }
 
-std::size_t Fabric::packets_made() const {
-  std::size_t sum = 0;
-  for (const auto& d : domains_) sum += d->packets_.made();
-  return sum;
-}
-
 }  // namespace kernbench::device

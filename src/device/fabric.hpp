@@ -100,7 +100,6 @@ class Fabric {
 
   LinkUse use(topology::LinkId link) const;
   FabricCounters counters() const;
-  std::size_t packets_made() const;
 
  private:
   friend class Message;

@@ -163,6 +163,18 @@ WiringPtr QueueBook::add(const QueueWiring& wiring) {
   return made;
 }
 
+WiringPtr joined(const std::vector<WiringPtr>& parts) {
+  if (parts.size() == 1) return parts.front();
+  auto made = std::make_shared<InstalledWiring>();
+  made->name_ = parts.front()->name();
+  made->rules_ = parts.front()->rules();
+  made->parts_ = parts;
+  for (const WiringPtr& part : parts)
+    for (const auto& [pe, ends] : part->pes_)
+      made->pes_[pe].insert(made->pes_[pe].end(), ends.begin(), ends.end());
+  return made;
+}
+
 void QueueBook::drop(const InstalledWiring& wiring) {
   const std::uint32_t first = wiring.first_ring(), end = first + wiring.rings();
   std::erase_if(occupied_, [&](const auto& at) { return at.second.ring >= first && at.second.ring < end; });

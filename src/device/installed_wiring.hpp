@@ -35,6 +35,8 @@ class InstalledWiring {
   std::span<const End> ends(PeCoord pe) const;
   /// The wired PEs of a SIP, ascending.
   std::vector<PeCoord> pes_of(int sip) const;
+  /// Those it was joined from; none if it was not.
+  const std::vector<std::shared_ptr<const InstalledWiring>>& parts() const { return parts_; }
   std::uint32_t first_ring() const { return first_ring_; }
   std::uint32_t rings() const { return rings_; }
 
@@ -45,8 +47,15 @@ class InstalledWiring {
   QueueRules rules_;
   std::map<PeCoord, std::vector<End>> pes_;
   std::uint32_t first_ring_ = 0, rings_ = 0;
+  std::vector<std::shared_ptr<const InstalledWiring>> parts_;
+  friend std::shared_ptr<const InstalledWiring> joined(
+      const std::vector<std::shared_ptr<const InstalledWiring>>& parts);
 };
 using WiringPtr = std::shared_ptr<const InstalledWiring>;
+
+/// For programs that use the queues of several wirings, of the same rules and with other names for their directions. It
+/// needs no installation of its own: its parts do.
+WiringPtr joined(const std::vector<WiringPtr>& parts);
 
 /// The directions a program names, as ends of its PE.
 struct QueueUse {

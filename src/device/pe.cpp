@@ -63,7 +63,7 @@ sim::Process Pe::issue_programs() {
     task.ended = partition_.now();
     task.last_op = last_retired_.ref;
     task_ = nullptr;
-    ports_ = nullptr;
+    ports_.clear();
     task.on_end();
   }
 }
@@ -92,7 +92,7 @@ void Pe::begin(const ProgramTask& task) {
 /// Issues every command, waiting where it must; what it waited for last is the cause of what follows.
 sim::Task<> Pe::issue(const ProgramTask& task) {
   Cause because = program_start_;
-  const bool may_poll = ports_ && wiring_->rules().backpressure == Backpressure::poll;
+  const bool may_poll = !ports_.empty() && ports_.front()->wiring->rules().backpressure == Backpressure::poll;
   for (isa::CommandIndex i = 0; i < task.program->commands().size(); ++i) {
     const isa::Command& c = task.program->command(i);
     issuing_ = i;

@@ -56,6 +56,7 @@ class Pe : private RoomListener, private QueueUser {
 
   /// Whether a program runs.
   bool busy() const { return task_ != nullptr; }
+  bool has_run() const { return program_ != nullptr; }  // or does so
   /// The oldest command that has not retired.
   std::optional<isa::CommandIndex> waiting_for() const;
   /// What the program that runs waits for, when nothing is left to do.
@@ -152,10 +153,14 @@ class Pe : private RoomListener, private QueueUser {
   /// Of a send, or of a receive from a direction.
   QueuePort& port_of(Queue queue) const;
   void open_ports();
+  void open_ports_of(const InstalledWiring& wiring);
   Queue queue_of_port(const isa::Command& command) const;
   bool port_can_start(OrderQueue& waiting);
   Cause why_now_in_port(const Order& order) const;
-  bool in_use(const QueuePort& port) const { return ports_ && wiring_ == port.wiring.get(); }
+  bool in_use(const QueuePort& port) const {
+    const auto at = static_cast<std::size_t>(port.index);
+    return at < ports_.size() && ports_[at] == &port;
+  }
   void on_message(QueuePort& port) override;
   void on_credit(QueuePort& port) override;
   void claim_messages();
@@ -222,9 +227,8 @@ class Pe : private RoomListener, private QueueUser {
     QueuePort* port;
     std::uint32_t number;
   };
-  PeIpcq::Ports* ports_ = nullptr;
-  const InstalledWiring* wiring_ = nullptr;  // theirs
-  std::vector<Order*> unclaimed_;            // receives in program order; the first is from any direction
+  std::vector<QueuePort*> ports_;  // of the program that runs, if it names directions
+  std::vector<Order*> unclaimed_;  // receives in program order; the first is from any direction
   std::vector<LiveSlot> live_slots_;
   int polling_ = 0;  // sends that look for a credit: the CPU is busy with that
   OpRef polled_;     // the last one that found one

@@ -12,21 +12,29 @@ namespace kernbench::device {
 
 /// A program that names directions has the queues of its wiring's ports.
 void Pe::open_ports() {
-  std::size_t directions = 0;
+  ports_.clear();
   if (const QueueUse* use = task_->queues) {
-    wiring_ = use->wiring.get();
-    ports_ = ipcq_.find(*wiring_);
-    if (!ports_)
-      throw SimulationError({"device.no-queue", to_string(at_),
-                             fmt::format("kernel '{}' needs wiring '{}', which is not installed",
-                                         program().kernel(), use->wiring->name()),
-                             "install it before the launch; after an error or a deadlock, again"});
-    directions = ports_->size();
+    if (use->wiring->parts().empty()) open_ports_of(*use->wiring);
+    for (const WiringPtr& part : use->wiring->parts())
+      if (!part->ends(at_).empty()) open_ports_of(*part);
   }
-  queues_.resize(kEngines + 2 * directions + 1);
+  queues_.resize(kEngines + 2 * ports_.size() + 1);
 }
 
-QueuePort& Pe::port_of(Queue queue) const { return *(*ports_)[(queue - kEngines) / 2]; }
+void Pe::open_ports_of(const InstalledWiring& wiring) {
+  PeIpcq::Ports* ports = ipcq_.find(wiring);
+  if (!ports)
+    throw SimulationError({"device.no-queue", to_string(at_),
+                           fmt::format("kernel '{}' needs wiring '{}', which is not installed",
+                                       program().kernel(), wiring.name()),
+                           "install it before the launch; after an error or a deadlock, again"});
+  for (const auto& port : *ports) {
+    port->index = static_cast<int>(ports_.size());
+    ports_.push_back(port.get());
+  }
+}
+
+QueuePort& Pe::port_of(Queue queue) const { return *ports_[(queue - kEngines) / 2]; }
 
 Pe::Queue Pe::queue_of_port(const isa::Command& command) const {
   if (command.detail == isa::kNone) return queues_.size() - 1;  // receives from any direction
@@ -83,16 +91,15 @@ void Pe::claim_messages() {
   const bool held_back = claimed > 1 || unclaimed_.size() > 1;
   unclaimed_.erase(unclaimed_.begin(), unclaimed_.begin() + static_cast<std::ptrdiff_t>(claimed));
   if (held_back)
-    for (const auto& port : *ports_) start_ready(receives_of(port->index));
+    for (const QueuePort* port : ports_) start_ready(receives_of(port->index));
 }
 
 /// Of several announced at one instant the first in the order of directions.
 QueuePort* Pe::oldest_unclaimed() {
   QueuePort* oldest = nullptr;
-  for (const auto& port : *ports_) {
+  for (QueuePort* port : ports_) {
     if (!port->receives.has_unclaimed()) continue;
-    if (!oldest || port->receives.oldest_unclaimed() < oldest->receives.oldest_unclaimed())
-      oldest = port.get();
+    if (!oldest || port->receives.oldest_unclaimed() < oldest->receives.oldest_unclaimed()) oldest = port;
   }
   return oldest;
 }

@@ -110,7 +110,6 @@ class ReceiveSide {
 
   std::uint32_t peer_head_cache() const { return peer_head_cache_; }
   std::uint32_t my_tail() const { return my_tail_; }
-  std::uint32_t credits_sent() const { return credits_sent_; }
 
  private:
   class Credit;
@@ -144,7 +143,7 @@ struct QueuePort {
 
   const WiringPtr wiring;
   const InstalledWiring::End& plan;
-  const int index;  // among the PE's directions
+  int index;  // among the directions of the program that runs
   SendSide sends;
   ReceiveSide receives;
 };

@@ -102,12 +102,6 @@ struct alignas(64) Route {
   std::uint64_t mark = 0;             // * of whoever looks for routes that occur twice
 
   const Hop& first() const { return hops.front(); }
-  /// One behind the last hop of the leg that `hop` is in.
-  const Hop* leg_end(const Hop& hop) const {
-    const Hop* h = &hop;
-    while (!h->last && !h->crosses) ++h;
-    return h + 1;
-  }
   std::size_t index(const Hop& hop) const { return static_cast<std::size_t>(&hop - hops.data()); }
   bool is_full(std::int64_t p, Bytes bytes) const { return pace.packet() * (p + 1) <= bytes; }
 

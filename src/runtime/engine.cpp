@@ -143,6 +143,7 @@ void Engine::drop(const TensorState& tensor) {
 }
 
 void Engine::write(TensorState& tensor, const Region& region, Fill fill) {
+  release_held(&tensor);
   Chunks chunks = chunks_of(tensor.layout(), region);
   const std::vector<Chunk> runs = joined(chunks);
   Content content;
@@ -201,6 +202,7 @@ void Engine::settle(const std::exception_ptr& why) {
 }
 
 void Engine::wait(Request& request) {
+  release_held();
   Request* one[] = {&request};
   if (request.failure()) std::rethrow_exception(request.failure());
   if (waiter_ != nullptr)
@@ -244,6 +246,7 @@ TensorState* Engine::tensor_at(std::uint64_t address) const {
 }
 
 void Engine::synchronize() {
+  release_held();
   for (const auto& stream : streams_)
     if (!stream->open().empty()) wait(*stream->last());
 }

@@ -148,6 +148,9 @@ class Engine : public std::enable_shared_from_this<Engine> {
   /// What the layer above keeps with a context.
   struct Extension {
     virtual ~Extension() = default;
+    /// Something is about to happen that what was held back comes before: a launch or a wait of the calling thread
+    /// (null), or a write to this tensor.
+    virtual void release_held(const TensorState* /*written*/) {}
   };
   std::unique_ptr<Extension> extension;
   /// The same for the layer above that.
@@ -162,6 +165,9 @@ class Engine : public std::enable_shared_from_this<Engine> {
   }
   std::shared_ptr<const Storage> allocate(const TensorSpec& spec);
   bool wait_for_memory(Stream& stream);
+  void release_held(const TensorState* written = nullptr) {
+    if (extension) extension->release_held(written);
+  }
   void give_up(const std::exception_ptr& why);
   void let_go();
   void drop_programs();

@@ -19,11 +19,12 @@ std::string place(const Storage& storage) { return fmt::format("tensor '{}'", st
     throw InputError({"tensor.unwritten", place(storage),
                       fmt::format("{} of {}, but nobody has written there", what, place(storage)),
                       "fill the tensor from the host first"});
-  throw NoData({"tensor.no-data", place(storage),
-                fmt::format("{} of {}, but data is off and {}", what, place(storage),
-                            tensor.image ? "a launch may have written there"
-                                         : "of what is larger than 1 MiB nothing is kept"),
-                "turn data on to compute real numbers"});
+  throw NoData(
+      {"tensor.no-data", place(storage),
+       fmt::format(
+           "{} of {}, but data is off and {}", what, place(storage),
+           tensor.image ? "a launch may have written there" : "of what is larger than 1 MiB nothing is kept"),
+       "turn data on to compute real numbers: `kernbench run … --verify-data`, or TorchOptions::data"});
 }
 
 /// The first element in which two copies differ, for a message.
@@ -69,6 +70,7 @@ std::vector<std::byte> one_copy(TransferRequest& request, std::int64_t bytes) {
 }  // namespace
 
 NdArray Engine::read(TensorState& tensor, const Region& region) {
+  release_held();
   const Chunks chunks = chunks_of(tensor.layout(), region);
   NdArray array(tensor.storage()->dtype, region.shape);
   if (!options_.data) array = read_image(tensor, region, chunks);

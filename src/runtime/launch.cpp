@@ -162,6 +162,7 @@ tl::Environment Engine::environment(const LaunchSpec& spec, const std::vector<co
 std::shared_ptr<Request> Engine::launch(const LaunchSpec& spec,
                                         const std::vector<const TensorState*>& tensors,
                                         const std::function<void(tl::Context&)>& body) {
+  release_held();
   const Building building("the programs of a launch");
   std::vector<const TensorState*> distinct;
   for (const TensorState* tensor : tensors)

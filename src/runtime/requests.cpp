@@ -148,7 +148,7 @@ LaunchRequest::LaunchRequest(device::Processors& processors, std::uint32_t numbe
     : Request(Phase::launch, std::move(name)),
       processors_(processors),
       programs_(std::move(programs)),
-      has_queues_(wiring != nullptr || joint != nullptr),
+      wiring_(wiring),
       joint_(std::move(joint)) {
   if (joint_)
     origin_ = host_origin(processors, sip, number);

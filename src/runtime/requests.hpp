@@ -145,9 +145,11 @@ class LaunchRequest final : public Request {
                 Programs programs, const device::WiringPtr& wiring,
                 std::shared_ptr<JointLaunch> joint = nullptr);
   const Programs& programs() const { return programs_; }
+  /// Whose queues they may use; null: none.
+  const device::WiringPtr& wiring() const { return wiring_; }
   /// Nobody will ask for them any more. Those that send stay: messages on their way refer to them.
   void drop_programs() {
-    if (!has_queues_) programs_ = {};
+    if (!wiring_) programs_ = {};
   }
   Trace trace() const override;
   /// What its trace says beside the times.
@@ -162,7 +164,7 @@ class LaunchRequest final : public Request {
 
   device::Processors& processors_;
   Programs programs_;
-  const bool has_queues_;
+  const device::WiringPtr wiring_;
   std::unique_ptr<device::KernelLaunch> at_work_;
   std::shared_ptr<JointLaunch> joint_;
   std::uint32_t origin_ = 0;  // of a part of a joint launch
