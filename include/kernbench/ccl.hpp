@@ -68,7 +68,7 @@ struct Call {
 
 using Kernel = std::function<void(tl::Context&, const Call&)>;
 
-/// What the members of a collective are: SIPs, cubes of all SIPs, or, where rank = PE, single PEs.
+/// What the members of a collective are: SIPs, cubes of all SIPs, or single PEs.
 enum class Group { sip, cube, pe };
 std::string_view to_string(Group group);
 
@@ -102,6 +102,7 @@ struct Mapper {
   /// A cube counts among those of its member: of a cube it is 0.
   struct Pick {
     int cube = 0, pe = 0;
+    friend auto operator<=>(const Pick&, const Pick&) = default;
   };
   std::string name;
   std::string description;
@@ -160,13 +161,16 @@ struct Algorithm {
   std::string description;  // one sentence
   Collective collective = Collective::all_reduce;
   std::string topology;
+  std::vector<std::string> also_right_on = {};  // topologies besides its own; others would give wrong results
   std::string mapper = "leader_only";
+  std::vector<std::string> mappers = {};  // that it is right with; empty: any
   std::string validator = "any";
   std::vector<Group> serves = {Group::sip, Group::cube, Group::pe};
   std::optional<bool> identical_bits =
       {};  // whether all members end with the same bits, where that is a question
   Kernel kernel;
-  std::function<Links(const Members&)> links = {};  // of topology `none`
+  std::function<Links(const Members&)> links = {};  // of topology `none`; empty: those of its own topology
+  bool has_root_cube = false;                       // it gathers in the `root_cube` of each SIP
   Formula messages = {};                            // in all, over all lanes
   Formula rounds = {};                              // messages one after the other
 };
@@ -203,17 +207,21 @@ Registry builtin_collectives();
 inline Registry builtin_registry() { return builtin_collectives(); }
 
 /// Who takes part on this machine. `sips`: these only, joined to a ring; empty: all, as the machine joins them.
-/// `world_size` is for Group::pe: the first PEs in (sip, cube, pe) order.
+/// Of Group::pe either the first `world_size` PEs in (sip, cube, pe) order; or, if that is not given, `pes` of each SIP,
+/// which are the mapper's unless given.
 struct MemberRequest {
   Group group = Group::sip;
   std::vector<int> sips = {};
-  int world_size = 0;
+  std::optional<int> world_size = {};
+  std::vector<Mapper::Pick> pes = {};
   std::optional<int> root_cube = {};  // not given: the one in the middle
 };
 Members members_of(const topology::Machine& machine, const Mapper& mapper, const MemberRequest& request = {});
 /// These PEs, for algorithms that look at their lanes alone.
 Members members_of_lanes(Group group, std::vector<std::vector<PeCoord>> lanes);
-/// The links of an algorithm between these. InputError if it does not serve them.
+/// The topologies that an algorithm is right on: its own, `none` (its own neighbours), and what else it says.
+std::vector<std::string> right_topologies(const Algorithm& algorithm);
+/// The links of an algorithm between these. InputError if it does not serve them, or is not right on that topology.
 Links links_of(const Registry& registry, const Algorithm& algorithm, std::string_view topology,
                const Members& members);
 

@@ -57,26 +57,36 @@ class SpawnException : public Error {
 /// ranks that the machine has no devices for.
 void spawn(Torch& torch, const std::function<void(int rank)>& fn, int nprocs);
 
+class Group;
+
 /// Inside `spawn` the rank that calls, outside 0.
 int get_rank(const Torch& torch);
 /// SIPs, or PEs where a rank is one.
 int get_world_size(const Torch& torch);
+/// The same in a group of ranks: where the calling rank stands in it (−1: it is no member), and how many there are.
+int get_rank(const Torch& torch, const Group& group);
+int get_world_size(const Torch& torch, const Group& group);
 
 // ── the process group ──
 
 /// The `ccl.yaml` of a context (a file, or `default`: the one that ships), with overrides such as
-/// `defaults.n_slots=8`, and the algorithms it may name. Before anything is submitted.
+/// `defaults.n_slots=8`, and the algorithms it may name. Before anything is submitted. An empty name, and a context that
+/// was not configured: `ccl.yaml` in the current folder if there is one, else the one that ships.
 void configure(Torch& torch, const std::string& file_or_default,
                const std::vector<std::string>& overrides = {},
                ccl::Registry registry = ccl::builtin_collectives());
 /// More overrides of the context's `ccl.yaml`, whichever that is.
 void configure_further(Torch& torch, const std::vector<std::string>& overrides);
 
+/// The file that is used: `ccl.yaml`, or `default ccl.yaml`, which ships.
+std::string config_source(const Torch& torch);
+
 /// An all-reduce of `ccl.yaml`.
 struct ConfiguredAllReduce {
   std::string name;
   std::vector<ccl::Group> serves;
-  bool every_pe = false;               // the PEs of a cube share the work; else one of each does it
+  ccl::Group group = ccl::Group::sip;  // that the bench ccl-allreduce reduces over
+  bool every_pe = false;               // all PEs of a cube work; else one of each does
   std::optional<std::int64_t> n_elem;  // elements of a member, for benches
 };
 /// The one that it configures.
@@ -90,16 +100,24 @@ bool ranks_are_pes(const Torch& torch);
 /// rank; a second call by the same rank is an InputError (`dist.initialized`).
 void init_process_group(Torch& torch, std::string_view backend = "ahbm");
 bool is_initialized(const Torch& torch);
+/// The backend: `ahbm`. InputError (`dist.not-initialized`) if there is no process group.
+std::string get_backend(const Torch& torch);
 
-/// Who takes part: by default all SIPs (or what `ccl.yaml` says in `defaults.group`), `torch.ahbm.cubes`, or some ranks.
+/// Who takes part: by default all SIPs (or what `ccl.yaml` says in `defaults.group`), `torch.ahbm.cubes`,
+/// `torch.ahbm.pes`, or some ranks. A group has queues of its own: what several of them do at a time is no concern of
+/// the others.
 class Group {
  public:
-  enum class Kind { standard, cubes, ranks };
+  enum class Kind { standard, sips, cubes, pes, ranks };
   Group() = default;
-  Group(Torch::Ahbm::Cubes)
-      : kind_(Kind::cubes) {}  // NOLINT(google-explicit-constructor): group = torch.ahbm.cubes
-  /// These SIPs alone, in this order; the members number from 0.
+  // NOLINTBEGIN(google-explicit-constructor): group = torch.ahbm.cubes
+  Group(Torch::Ahbm::Cubes) : kind_(Kind::cubes) {}
+  Group(Torch::Ahbm::Pes) : kind_(Kind::pes) {}
+  // NOLINTEND(google-explicit-constructor)
+  /// These ranks alone, in this order; the members number from 0.
   static Group of(std::vector<int> ranks);
+  /// All SIPs, whatever `ccl.yaml` says of collectives that name no group.
+  static Group of_all_sips();
 
   Kind kind() const { return kind_; }
   const std::vector<int>& ranks() const { return ranks_; }
@@ -109,10 +127,20 @@ class Group {
   std::vector<int> ranks_;
 };
 
+/// These ranks alone, in this order, as `torch.distributed.new_group` makes it. InputError (`dist.group`) unless they are
+/// ranks, each once. Costs nothing until it is used; only its members need call it.
+Group new_group(const Torch& torch, std::vector<int> ranks);
+
 /// A collective that was called.
 class Work {
  public:
-  bool is_completed() const { return last_.done(); }
+  /// What the machine was asked for. Messages may still be held back: `submit` lets them go.
+  struct Requests {
+    runtime::Handle first, last;
+    std::function<void()> submit;
+  };
+
+  bool is_completed() const { return requests_->last.request() && requests_->last.done(); }
   /// Returns when this rank's part is complete. Throws what made it fail.
   void wait() const;
   /// Of one that is completed: how long it took.
@@ -120,17 +148,12 @@ class Work {
   /// The kernel that ran.
   const std::string& algorithm() const { return algorithm_; }
 
-  Work(std::shared_ptr<runtime::Engine> engine, runtime::Handle launch, std::string algorithm)
-      : engine_(std::move(engine)),
-        first_(launch),
-        last_(std::move(launch)),
-        algorithm_(std::move(algorithm)) {}
-  /// There is more to do, after that.
-  void then(runtime::Handle more) { last_ = std::move(more); }
+  Work(std::shared_ptr<runtime::Engine> engine, std::shared_ptr<Requests> requests, std::string algorithm)
+      : engine_(std::move(engine)), requests_(std::move(requests)), algorithm_(std::move(algorithm)) {}
 
  private:
   std::shared_ptr<runtime::Engine> engine_;
-  runtime::Handle first_, last_;
+  std::shared_ptr<Requests> requests_;
   std::string algorithm_;
 };
 
@@ -138,12 +161,14 @@ class Work {
 //
 // Over SIPs a tensor must be laid out alike on every rank, in any way; of a replicated tensor one copy is worked on and
 // then copied inside the SIP. Over cubes every cube holds a shard of the same size, on PE 0 or split over its PEs alike.
+// Over PEs every PE that holds something is a member, and all hold as much.
 // Where a result is longer or shorter than what goes in, a PE must hold all rows of its columns (or the whole of a
 // vector) of both. Anything else is an InputError (`dist.layout`).
 
 Work all_reduce(const Tensor& tensor, ReduceOp op = ReduceOp::SUM, const Group& group = {},
                 bool async_op = false);
-/// `src` and `dst` are members of the group: ranks, of `torch.ahbm.cubes` cubes counted over all SIPs.
+/// `src` and `dst` are members of the group, counted from 0: of `torch.ahbm.cubes` cubes over all SIPs, of
+/// `torch.ahbm.pes` the PEs that hold something.
 Work broadcast(const Tensor& tensor, int src, const Group& group = {}, bool async_op = false);
 /// The others' tensors keep no defined value.
 Work reduce(const Tensor& tensor, int dst, ReduceOp op = ReduceOp::SUM, const Group& group = {},
@@ -157,11 +182,32 @@ Work reduce_scatter_tensor(const Tensor& output, const Tensor& input, ReduceOp o
 /// Part i of `input` becomes part `rank` of the `output` of member i.
 Work all_to_all_single(const Tensor& output, const Tensor& input, const Group& group = {},
                        bool async_op = false);
-/// To another rank, which receives into a tensor laid out alike; in the order of the calls.
+/// To another rank, which receives into a tensor laid out alike; in the order of the calls. Sends and receives that a
+/// rank calls one after the other are one launch, in which they take turns, so that ranks which all send first and then
+/// receive do not wait for each other, whatever the size: it begins when one of them is waited for, or the rank does
+/// something else that has its place in the order (a launch, a collective, a wait, a write to one of the tensors).
 Work send(const Tensor& tensor, int dst, bool async_op = false);
 Work recv(const Tensor& tensor, int src, bool async_op = false);
+inline Work isend(const Tensor& tensor, int dst) { return send(tensor, dst, true); }
+inline Work irecv(const Tensor& tensor, int src) { return recv(tensor, src, true); }
 /// Nobody returns before all have called it.
 Work barrier(Torch& torch, const Group& group = {}, bool async_op = false);
+
+// ── looking at queues ──
+
+/// What a direction of a PE has counted since its queues were installed: messages, modulo 2³².
+struct QueueCounters {
+  std::string wiring;  // the algorithm it is for
+  PeCoord pe;
+  std::string direction;
+  PeCoord peer;
+  std::uint32_t my_head = 0;          // sent
+  std::uint32_t peer_tail_cache = 0;  // of these, read by the peer, as far as its credits have come
+  std::uint32_t peer_head_cache = 0;  // arrived here
+  std::uint32_t my_tail = 0;          // of these, received
+};
+/// Of all queues that are installed, by wiring, PE and direction.
+std::vector<QueueCounters> queue_counters(Torch& torch);
 
 // ── kernels of your own that talk to each other ──
 

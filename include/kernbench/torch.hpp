@@ -215,6 +215,9 @@ class Torch {
     /// As the group of a collective (distributed.hpp): one member per cube of every SIP.
     struct Cubes {};
     static constexpr Cubes cubes{};
+    /// Likewise one member per PE that holds a shard.
+    struct Pes {};
+    static constexpr Pes pes{};
     void set_device(int rank) const;
     int current_device() const;
     int device_count() const;

@@ -10,6 +10,8 @@
 namespace kernbench::ccl {
 namespace {
 
+constexpr Range kWorldSizes{1, 1 << 20};
+
 /// Of the rings; in `defaults` and in every entry.
 std::vector<Param> ring_params() {
   return {
@@ -75,7 +77,12 @@ std::optional<int> optional_int(const ParamSet& params, const char* name) {
 std::vector<Param> default_params() {
   std::vector<Param> params = {
       Param::text("algorithm", "intercube_allreduce", "of all_reduce, for the groups it serves"),
-      Param::choice("group", "sip", {"sip", "cube"}, "members of collectives that name no group"),
+      Param::choice("group", "", {"sip", "cube", "pe"},
+                    "members of collectives that name no group; left out: sips, and cubes for tensors with "
+                    "one shard in each if the file names an algorithm between cubes")
+          .optional(),
+      Param::integer("world_size", 1, kWorldSizes, "given: every rank is one PE, and there are so many")
+          .optional(),
   };
   for (auto& param : ring_params()) params.push_back(std::move(param));
   return params;
@@ -89,7 +96,7 @@ std::vector<Param> entry_params(const Registry& registry) {
       Param::choice("validator", "", names_of(registry.validators()), "which layout of tensors it needs")
           .optional(),
       Param::integer("n_elem", 1, kElementRange, "elements of each member, in benches").optional(),
-      Param::integer("world_size", 1, {1, 1 << 20}, "given: every rank is one PE, and there are so many")
+      Param::integer("world_size", 1, kWorldSizes, "given: every rank is one PE, and there are so many")
           .optional(),
       Param::integer("root_cube", 0, {0, 31}, "where a SIP's cubes are reduced to; left out: the middle")
           .optional(),
@@ -111,10 +118,16 @@ Settings Config::settings(std::string_view name) const {
                     .validator = entry.text("validator"),
                     .rules = rules_of({entry, defaults_}),
                     .n_elem = {},
-                    .world_size = optional_int(entry, "world_size"),
+                    .world_size = optional_int(entry.has("world_size") ? entry : defaults_, "world_size"),
                     .root_cube = optional_int(entry, "root_cube")};
   if (entry.has("n_elem")) settings.n_elem = entry.integer("n_elem");
   return settings;
+}
+
+std::optional<Group> Config::group() const {
+  if (!defaults_.has("group")) return std::nullopt;
+  const std::string& name = defaults_.text("group");
+  return name == "cube" ? Group::cube : name == "pe" ? Group::pe : Group::sip;
 }
 
 Settings Config::wiring(std::string_view topology, std::string_view mapper) const {

@@ -29,7 +29,7 @@ struct Settings {
   std::string topology, mapper, validator;
   device::QueueRules rules;
   std::optional<std::int64_t> n_elem;
-  std::optional<int> world_size;  // given: rank = PE
+  std::optional<int> world_size;  // given, here or in the defaults: rank = PE
   std::optional<int> root_cube;
 };
 
@@ -38,7 +38,9 @@ class Config {
   const std::string& source() const { return source_; }
   /// What all_reduce uses for the groups it serves.
   const std::string& algorithm() const { return defaults_.text("algorithm"); }
-  Group group() const { return defaults_.text("group") == "cube" ? Group::cube : Group::sip; }
+  bool names_algorithm() const { return names_algorithm_; }
+  /// Members of collectives that name no group; none if the file does not say.
+  std::optional<Group> group() const;
   /// The entries of the file, then the registered algorithms that have none.
   const std::vector<std::string>& names() const { return names_; }
   /// InputError that lists the known names if it is none of them.
@@ -65,6 +67,7 @@ class Config {
   ParamSet defaults_;
   std::vector<Entry> entries_;  // also of algorithms that the file does not name
   std::vector<std::string> names_, notes_;
+  bool names_algorithm_ = false;  // not left to us
 };
 
 /// Elements of a member that benches may be asked for.
@@ -79,7 +82,8 @@ struct ConfigFile {
   std::string name;  // for messages
   YamlNode root;
 };
-/// A file, or `default`: the one that ships.
+/// A file, or `default`: the one that ships. Nothing: `ccl.yaml` of the current folder if there is one, else the one that
+/// ships.
 ConfigFile read_config(const std::string& file_or_default);
 /// Overrides are `defaults.KEY=VALUE` or `algorithms.NAME.KEY=VALUE`, with `ccl.` before them or not.
 Config load_config(ConfigFile file, std::span<const std::string> overrides, const Registry& registry);

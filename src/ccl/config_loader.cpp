@@ -86,6 +86,7 @@ class ConfigLoader {
     require_map(root_, "the file");
     check_keys(root_, kSections, "the file");
     config_.defaults_ = read(section("defaults"), default_params(), "'defaults'");
+    config_.names_algorithm_ = section("defaults").find("algorithm") != nullptr;
     const YamlNode& algorithms = section("algorithms");
     for (const auto& entry : algorithms.entries) read_entry(entry);
     for (const auto& algorithm : registry_.algorithms())
@@ -123,7 +124,23 @@ class ConfigLoader {
       refuse("name", entry.place, fmt::format("an algorithm's name has no dot: {}", quote(entry.key)),
              "use _ instead");
     auto params = read(entry.value, entry_params(registry_), what);
-    add_entry(entry.key, std::move(params), algorithm_of(entry));
+    const Algorithm& algorithm = algorithm_of(entry);
+    check_right(entry, "topology", algorithm, right_topologies(algorithm));
+    check_right(entry, "mapper", algorithm, algorithm.mappers);
+    if (params.has("root_cube") && !algorithm.has_root_cube)
+      config_.notes_.push_back(fmt::format("{}: root_cube has no effect: {} has no root cube",
+                                           entry.value.find("root_cube")->place.text(), algorithm.name));
+    add_entry(entry.key, std::move(params), algorithm);
+  }
+
+  /// An algorithm between other neighbours than its own gives wrong results.
+  static void check_right(const YamlNode::Entry& entry, const char* key, const Algorithm& algorithm,
+                          const std::vector<std::string>& right) {
+    const YamlNode* given = entry.value.find(key);
+    if (!given || right.empty() || std::ranges::find(right, given->scalar) != right.end()) return;
+    refuse(key, given->place,
+           fmt::format("{} would give wrong results with {} {}", algorithm.name, key, quote(given->scalar)),
+           fmt::format("it is right with {}", join(right)));
   }
 
   /// `module` is a name, maybe with a path before it: `kernbench.ccl.algorithms.ring_allreduce`.
@@ -165,10 +182,12 @@ class ConfigLoader {
 };
 
 ConfigFile read_config(const std::string& file_or_default) {
+  std::error_code error;
+  if (file_or_default.empty())
+    return read_config(std::filesystem::exists("ccl.yaml", error) ? "ccl.yaml" : "default");
   for (const auto* shipped = kEmbeddedTexts; shipped->name != nullptr; ++shipped)
     if (file_or_default == shipped->name)
       return {"default ccl.yaml", parse_yaml(shipped->text, "default ccl.yaml")};
-  std::error_code error;
   if (!std::filesystem::exists(file_or_default, error))
     throw InputError(
         {"file.missing", file_or_default, "no such file", "give the path of a ccl.yaml, or 'default'"});

@@ -86,6 +86,27 @@ Members members_by_pick(const Machine& machine, const Mapper& mapper, const Memb
   return members;
 }
 
+/// Every PE of these SIPs that holds something is a member.
+Members members_by_pe(const Machine& machine, const Mapper& mapper, const MemberRequest& request) {
+  Members members{
+      .group = Group::pe, .sips = chosen_sips(machine, request.sips), .machine = {}, .lanes = {{}}};
+  arrange_sips(machine, members);
+  auto& shape = members.machine;
+  shape.cube_mesh = machine.cube_mesh();
+  shape.cubes = machine.cubes();
+  shape.pes = machine.pes();
+  const auto picks = request.pes.empty() ? mapper.picks(Group::sip, shape) : request.pes;
+  if (picks.empty())
+    refuse("mapper", fmt::format("mapper '{}' picks no PE", mapper.name), "pick at least one");
+  shape.cubes = 1 + std::ranges::max(picks, {}, &Mapper::Pick::cube).cube;
+  shape.pes = 1 + std::ranges::max(picks, {}, &Mapper::Pick::pe).pe;
+  members.regular = static_cast<int>(picks.size()) == shape.cubes * shape.pes;
+  for (const int sip : members.sips)
+    for (const auto& pick : picks) members.lanes[0].push_back({sip, pick.cube, pick.pe});
+  members.grid = nearest_grid(members.world_size());
+  return members;
+}
+
 /// The shape that the first `n` PEs of a machine have, if it is one.
 void arrange_pes(const Machine& machine, int n, Members& members) {
   auto& shape = members.machine;
@@ -99,7 +120,7 @@ void arrange_pes(const Machine& machine, int n, Members& members) {
 }
 
 Members members_by_rank(const Machine& machine, const MemberRequest& request) {
-  const int n = request.world_size;
+  const int n = *request.world_size;
   if (n < 1 || n > machine.total_pes())
     refuse("world-size", fmt::format("world_size {} on a machine of {} PEs", n, machine.total_pes()),
            fmt::format("1 to {}", machine.total_pes()));
@@ -127,7 +148,21 @@ Members members_by_rank(const Machine& machine, const MemberRequest& request) {
                          : fmt::format("; {}s are served by {}", to_string(group), fmt::join(others, ", "))));
 }
 
+void check_topology(const Algorithm& algorithm, std::string_view topology) {
+  const auto right = right_topologies(algorithm);
+  if (algorithm.name.empty() || std::ranges::find(right, topology) != right.end()) return;
+  refuse("topology", fmt::format("{} would give wrong results on {}", algorithm.name, topology),
+         fmt::format("it is right on {}", fmt::join(right, ", ")));
+}
+
 }  // namespace
+
+std::vector<std::string> right_topologies(const Algorithm& algorithm) {
+  std::vector<std::string> right = {algorithm.topology};
+  right.insert(right.end(), algorithm.also_right_on.begin(), algorithm.also_right_on.end());
+  if (std::ranges::find(right, "none") == right.end()) right.emplace_back("none");
+  return right;
+}
 
 std::string_view to_string(Group group) {
   return group == Group::sip ? "sip" : group == Group::cube ? "cube" : "pe";
@@ -156,8 +191,8 @@ Call Members::call(PeCoord pe) const {
 }
 
 Members members_of(const Machine& machine, const Mapper& mapper, const MemberRequest& request) {
-  return request.group == Group::pe ? members_by_rank(machine, request)
-                                    : members_by_pick(machine, mapper, request);
+  if (request.group != Group::pe) return members_by_pick(machine, mapper, request);
+  return request.world_size ? members_by_rank(machine, request) : members_by_pe(machine, mapper, request);
 }
 
 Members members_of_lanes(Group group, std::vector<std::vector<PeCoord>> lanes) {
@@ -173,8 +208,10 @@ Links links_of(const Registry& registry, const Algorithm& algorithm, std::string
                const Members& members) {
   if (std::ranges::find(algorithm.serves, members.group) == algorithm.serves.end())
     refuse_group(registry, algorithm, members.group);
-  if (topology == "none" && algorithm.links) return algorithm.links(members);
-  return registry.topology(topology).links(members);
+  check_topology(algorithm, topology);
+  if (topology != "none") return registry.topology(topology).links(members);
+  if (algorithm.links) return algorithm.links(members);
+  return registry.topology(algorithm.topology.empty() ? topology : algorithm.topology).links(members);
 }
 
 }  // namespace kernbench::ccl

@@ -63,24 +63,33 @@ Call Plan::call(PeCoord pe) const {
   return call;
 }
 
-Group usual_group(const Registry& registry, const Settings& settings) {
+Group usual_group(const Registry& registry, const Settings& settings, Group wanted) {
   if (settings.world_size) return Group::pe;
-  return registry.algorithm(settings.algorithm).serves.front();
+  const auto& serves = registry.algorithm(settings.algorithm).serves;
+  return std::ranges::find(serves, wanted) != serves.end() ? wanted : serves.front();
+}
+
+Group benched_group(const Registry& registry, const Settings& settings) {
+  const bool benched = registry.algorithm(settings.algorithm).collective == Collective::all_reduce;
+  return usual_group(registry, settings, benched ? Group::cube : Group::sip);
+}
+
+Members members_for(const Registry& registry, const Settings& settings, const topology::Machine& machine,
+                    const PlanRequest& request) {
+  if (!request.lanes.empty()) return members_of_lanes(request.group, request.lanes);
+  return members_of(machine, registry.mapper(settings.mapper),
+                    {.group = settings.world_size ? Group::pe : request.group,
+                     .sips = request.sips,
+                     .world_size = settings.world_size,
+                     .pes = request.pes,
+                     .root_cube = settings.root_cube});
 }
 
 Plan make_plan(const Registry& registry, const Settings& settings, const topology::Machine& machine,
                address::MemoryPools& pools, const PlanRequest& request) {
   Plan plan{.settings = settings, .algorithm = {}, .members = {}, .wiring = {}};
   if (!settings.algorithm.empty()) plan.algorithm = registry.algorithm(settings.algorithm);
-  if (!request.lanes.empty())
-    plan.members = members_of_lanes(request.group, request.lanes);
-  else
-    plan.members =
-        members_of(machine, registry.mapper(settings.mapper),
-                   {.group = settings.world_size ? Group::pe : request.group,
-                    .sips = request.sips,
-                    .world_size = settings.world_size.value_or(static_cast<int>(machine.total_pes())),
-                    .root_cube = settings.root_cube});
+  plan.members = members_for(registry, settings, machine, request);
   plan.wiring =
       wiring_of(settings, links_of(registry, plan.algorithm, settings.topology, plan.members), pools);
   return plan;

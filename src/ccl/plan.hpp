@@ -30,13 +30,18 @@ struct Plan {
   Call call(PeCoord pe) const;
 };
 
-/// Who the members are. Settings with a `world_size` are about PEs, whatever the group; PEs without one are all.
+/// Who the members are. Settings with a `world_size` are about the first PEs, whatever the group.
 struct PlanRequest {
   Group group = Group::sip;
-  std::vector<int> sips = {};  // these only; empty: all
+  std::vector<int> sips = {};          // these only; empty: all
+  std::vector<Mapper::Pick> pes = {};  // of Group::pe, in every SIP; empty: those of the mapper
   /// Not by a mapper but these; each lane is one PE of every member.
   std::vector<std::vector<PeCoord>> lanes = {};
 };
+
+/// Who takes part in a plan.
+Members members_for(const Registry& registry, const Settings& settings, const topology::Machine& machine,
+                    const PlanRequest& request);
 
 /// Allocates the rings from `pools`. InputError if the algorithm does not fit the members, AllocationError if there
 /// is no room; nothing is left allocated then.
@@ -45,8 +50,10 @@ Plan make_plan(const Registry& registry, const Settings& settings, const topolog
 /// Gives the rings back.
 void release(const Plan& plan, address::MemoryPools& pools);
 
-/// The group that a plan without further wishes is about: what the algorithm serves first.
-Group usual_group(const Registry& registry, const Settings& settings);
+/// What the members are where nobody says it: `wanted` if the algorithm serves it, else what it serves first.
+Group usual_group(const Registry& registry, const Settings& settings, Group wanted = Group::sip);
+/// The same for the bench ccl-allreduce, which prefers cubes. Other collectives than all-reduces have no bench.
+Group benched_group(const Registry& registry, const Settings& settings);
 
 /// What may be under way on a link, and what would keep it busy. A slot is taken from the start of its send until
 /// its credit is back.
@@ -57,18 +64,34 @@ struct LinkWindow {
   Time round_trip;      // a full slot there, its announcement, and the credit back, on an idle machine
   Time held;            // by the receiver: the tile is added to another (tcm) or moved to scratch (hbm, sram)
   Bytes window;         // slots · slot_size
+  bool used = true;     // the algorithm sends there
 
-  /// bandwidth × round trip.
+  /// bandwidth × the time a slot is taken: round trip and `held`.
   Bytes needed() const;
   /// The most that gets through, in GB/s: the window, once while a slot is taken.
   double reachable_gbs() const;
   bool limits() const { return reachable_gbs() < bandwidth.gbs(); }
 };
+/// A direction that sends.
+struct QueueWay {
+  PeCoord from, to;
+  std::string direction;
+  friend auto operator<=>(const QueueWay&, const QueueWay&) = default;
+};
+/// Of queues with these rules.
+std::vector<LinkWindow> link_windows(const device::QueueRules& rules, const std::vector<QueueWay>& ways,
+                                     const topology::Machine& machine, const topology::Graph& graph);
+/// The directions that the algorithm sends to on a PE: its kernel is recorded once, for a tensor of its `n_elem`, or of
+/// some. All of them if it cannot be.
+std::vector<std::string> directions_used(const Plan& plan, PeCoord pe);
 /// Of every direction that sends, in the order of the wiring.
 std::vector<LinkWindow> link_windows(const Plan& plan, const topology::Machine& machine,
                                      const topology::Graph& graph);
-/// Links whose window limits them, alike ones together, and what to do.
-std::vector<std::string> warnings(const Plan& plan, const std::vector<LinkWindow>& windows);
+/// Links that are used and whose window limits them, alike ones together, and what to do.
+std::vector<std::string> warnings(Bytes slot_size, const std::vector<LinkWindow>& windows);
+inline std::vector<std::string> warnings(const Plan& plan, const std::vector<LinkWindow>& windows) {
+  return warnings(plan.wiring.rules.slot_size, windows);
+}
 
 /// For people: members, rings, links with their windows, who talks to whom.
 std::string to_text(const Plan& plan, const std::vector<LinkWindow>& windows);

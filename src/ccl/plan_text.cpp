@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <tuple>
 
 #include "ccl/plan.hpp"
@@ -16,10 +17,17 @@ std::string plural(std::int64_t n, std::string_view thing) {
 
 std::string members_text(const Plan& plan) {
   const auto& m = plan.members;
-  const auto& shape = m.machine;
-  const auto arrangement = m.regular ? fmt::format("{} × {} × {}", plural(shape.sips(), "SIP"),
-                                                   plural(shape.cubes, "cube"), plural(shape.pes, "PE"))
-                                     : plural(m.world_size(), "PE");
+  std::set<int> cubes, pes;
+  for (const PeCoord pe : m.pes()) {
+    cubes.insert(pe.cube);
+    pes.insert(pe.pe);
+  }
+  const auto all = static_cast<std::int64_t>(m.pes().size());
+  const auto count = [](const auto& set) { return static_cast<std::int64_t>(set.size()); };
+  const bool whole = count(m.sips) * count(cubes) * count(pes) == all;
+  const auto arrangement = whole ? fmt::format("{} × {} × {}", plural(count(m.sips), "SIP"),
+                                               plural(count(cubes), "cube"), plural(count(pes), "PE"))
+                                 : plural(all, "PE");
   return fmt::format("{}, each a {}: {}; {}", plural(m.world_size(), "rank"), to_string(m.group), arrangement,
                      plural(static_cast<std::int64_t>(m.lanes.size()), "lane"));
 }

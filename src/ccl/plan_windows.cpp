@@ -41,20 +41,21 @@ Time time_held(const Machine& machine, const Graph& graph, const device::QueueRu
 }
 
 LinkWindow window_of(const Machine& machine, const Graph& graph, const device::QueueRules& rules,
-                     PeCoord from, const device::QueueEnd& end) {
-  const auto slot = memory_node(graph, rules.memory, end.peer);
-  const auto queue = graph.pe(end.peer, NodeKind::pe_ipcq);
+                     const QueueWay& way) {
+  const auto& [from, to, direction] = way;
+  const auto slot = memory_node(graph, rules.memory, to);
+  const auto queue = graph.pe(to, NodeKind::pe_ipcq);
   const auto there = device::probe_formula(
       machine, graph, {graph.pe(from, NodeKind::pe_tcm), slot, device::Direction::write, rules.slot_size});
   const auto announced = graph.latency(graph.route(slot, queue));
   const auto back = device::probe_formula(
       machine, graph, {queue, graph.pe(from, NodeKind::pe_ipcq), std::nullopt, rules.credit_bytes});
   return {.from = from,
-          .to = end.peer,
-          .direction = end.direction,
+          .to = to,
+          .direction = direction,
           .bandwidth = there.bottleneck,
           .round_trip = there.parts.total() - there.parts.ack + announced + back.parts.total(),
-          .held = time_held(machine, graph, rules, slot, end.peer),
+          .held = time_held(machine, graph, rules, slot, to),
           .window = rules.slot_size * rules.slots};
 }
 
@@ -62,7 +63,7 @@ LinkWindow window_of(const Machine& machine, const Graph& graph, const device::Q
 
 Bytes LinkWindow::needed() const {
   // GB/s × ps is bytes / 1000.
-  return Bytes(std::llround(bandwidth.gbs() * static_cast<double>(round_trip.ps()) / 1e3));
+  return Bytes(std::llround(bandwidth.gbs() * static_cast<double>((round_trip + held).ps()) / 1e3));
 }
 
 double LinkWindow::reachable_gbs() const {
@@ -71,30 +72,42 @@ double LinkWindow::reachable_gbs() const {
   return std::min(bandwidth.gbs(), once);
 }
 
-std::vector<LinkWindow> link_windows(const Plan& plan, const Machine& machine, const Graph& graph) {
+std::vector<LinkWindow> link_windows(const device::QueueRules& rules, const std::vector<QueueWay>& ways,
+                                     const Machine& machine, const Graph& graph) {
   std::vector<LinkWindow> out;
-  for (const auto& pe : plan.wiring.pes)
-    for (const auto& end : pe.ends)
-      if (end.sends) out.push_back(window_of(machine, graph, plan.wiring.rules, pe.pe, end));
+  for (const QueueWay& way : ways) out.push_back(window_of(machine, graph, rules, way));
   return out;
 }
 
-std::vector<std::string> warnings(const Plan& plan, const std::vector<LinkWindow>& windows) {
+std::vector<LinkWindow> link_windows(const Plan& plan, const Machine& machine, const Graph& graph) {
+  std::vector<LinkWindow> out;
+  for (const auto& pe : plan.wiring.pes) {
+    const auto used = directions_used(plan, pe.pe);
+    for (const auto& end : pe.ends) {
+      if (!end.sends) continue;
+      out.push_back(window_of(machine, graph, plan.wiring.rules, {pe.pe, end.peer, end.direction}));
+      out.back().used = std::ranges::find(used, end.direction) != used.end();
+    }
+  }
+  return out;
+}
+
+std::vector<std::string> warnings(Bytes slot_size, const std::vector<LinkWindow>& windows) {
   std::map<std::string, std::vector<const LinkWindow*>> by_direction;
   for (const auto& w : windows)
-    if (w.limits()) by_direction[w.direction].push_back(&w);
+    if (w.used && w.limits()) by_direction[w.direction].push_back(&w);
   std::vector<std::string> out;
   for (const auto& [direction, links] : by_direction) {
     const auto& w =
         **std::ranges::min_element(links, {}, [](const LinkWindow* l) { return l->reachable_gbs(); });
-    const auto slots = w.bandwidth.gbs() * (w.round_trip + w.held).ns() /
-                       static_cast<double>(plan.wiring.rules.slot_size.count());
-    out.push_back(fmt::format(
-        "{} limit {}: {} → {} reaches {:.1f} of {:g} GB/s, as a slot is taken for {} and {} are all "
-        "there is; n_slots: {:.0f} would do",
-        links.size() == 1 ? "a window" : fmt::format("{} windows", links.size()), direction,
-        to_string(w.from), to_string(w.to), w.reachable_gbs(), w.bandwidth.gbs(),
-        to_string(w.round_trip + w.held), to_string(w.window), std::ceil(slots)));
+    const auto slots =
+        w.bandwidth.gbs() * (w.round_trip + w.held).ns() / static_cast<double>(slot_size.count());
+    out.push_back(
+        fmt::format("{} {}: {} → {} reaches {:.1f} of {:g} GB/s, as a slot is taken for {} and {} are all "
+                    "there is; n_slots: {:.0f} would do",
+                    links.size() == 1 ? "a window limits" : fmt::format("{} windows limit", links.size()),
+                    direction, to_string(w.from), to_string(w.to), w.reachable_gbs(), w.bandwidth.gbs(),
+                    to_string(w.round_trip + w.held), to_string(w.window), std::ceil(slots)));
   }
   return out;
 }

@@ -52,6 +52,15 @@ Links between_cubes(const Members& members, int sip, int pe, std::string_view pr
   return links;
 }
 
+Links one_way(std::span<const PeCoord> ranks) {
+  Links out;
+  for (std::size_t i = 0; i + 1 < ranks.size(); ++i) {
+    out.push_back({ranks[i], "to " + to_string(ranks[i + 1]), ranks[i + 1], true, false});
+    out.push_back({ranks[i + 1], "from " + to_string(ranks[i]), ranks[i], false, true});
+  }
+  return out;
+}
+
 Links pe_ring(const Members& members, int sip, int cube) {
   std::vector<PeCoord> ranks;
   for (int pe = 0; pe < members.machine.pes; ++pe) ranks.push_back({sip, cube, pe});
@@ -186,6 +195,9 @@ void register_topologies(Registry& registry) {
   registry.add(Topology{"mesh_2d_no_wrap", "ranks in a grid: E W S N, with ends", mesh});
   registry.add(Topology{"tree_binary", "parent, child_left, child_right", tree});
   registry.add(Topology{"all_pairs", "every rank with every other; the direction to rank 3 is rank3", pairs});
+  registry.add(Topology{
+      "one_way", "each rank to the next, one way: `to PE` sends, `from PE` receives, by the peer's name",
+      per_lane([](auto& ranks, MeshCoord) { return one_way(ranks); })});
   registry.add(Topology{"none", "no neighbours but those the algorithm supplies",
                         [](const Members&) { return Links(); }});
   registry.add(

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "kernbench/error.hpp"
 
 namespace kernbench::dist {
 
@@ -12,31 +13,54 @@ using ccl::Collective;
 using runtime::Holder;
 using runtime::Layout;
 
+bool same_member(ccl::Group group, const Holder& a, const Holder& b) {
+  switch (group) {
+    case ccl::Group::sip:
+      return true;
+    case ccl::Group::cube:
+      return a.cube == b.cube;
+    case ccl::Group::pe:
+      return a.cube == b.cube && a.pe == b.pe;
+  }
+  KB_ASSERT(false, "an unknown group");
+}
+
 std::vector<Holder> workers(const Layout& layout, ccl::Group group) {
   std::vector<Holder> chosen;
   if (!layout.is_replicated()) return layout.holders();
   for (const Holder& holder : layout.holders()) {
     const auto same = [&](const Holder& other) {
-      return other.block == holder.block && (group == ccl::Group::sip || other.cube == holder.cube);
+      return other.block == holder.block && same_member(group, other, holder);
     };
     if (std::ranges::none_of(chosen, same)) chosen.push_back(holder);
   }
   return chosen;
 }
 
-int members(const State& state, const GroupKey& group) {
+int members(const State& state, const Invocation& call, const GroupKey& group) {
   const int ranks = static_cast<int>(group.ranks.size());
-  return group.kind == ccl::Group::cube ? ranks * state.engine().machine().cubes() : ranks;
+  if (group.kind == ccl::Group::cube) return ranks * state.engine().machine().cubes();
+  if (group.kind != ccl::Group::pe || group.ranks_are_pes || call.tensors.empty()) return ranks;
+  return ranks * static_cast<int>(workers(call.tensors.front().state()->layout(), group.kind).size());
 }
 
-ccl::PlanRequest plan_request(const State& state, const GroupKey& group) {
-  if (group.pair && group.kind == ccl::Group::pe)
-    return {.group = group.kind,
-            .lanes = {{state.engine().pe_of(group.ranks[0]), state.engine().pe_of(group.ranks[1])}}};
+ccl::PlanRequest plan_request(const State& state, const GroupKey& group, const Tensor* tensor) {
   const bool all =
-      group.kind == ccl::Group::pe ||
-      (static_cast<int>(group.ranks.size()) == state.world_size() && std::ranges::is_sorted(group.ranks));
-  return {.group = group.kind, .sips = all ? std::vector<int>() : group.ranks};
+      static_cast<int>(group.ranks.size()) == state.world_size() && std::ranges::is_sorted(group.ranks);
+  ccl::PlanRequest request{.group = group.kind};
+  if (group.ranks_are_pes) {
+    if (all && !group.pair) return request;
+    auto& lane = request.lanes.emplace_back();
+    for (const int rank : group.ranks) lane.push_back(state.engine().pe_of(rank));
+    return request;
+  }
+  if (!all) request.sips = group.ranks;
+  if (group.kind == ccl::Group::pe && tensor != nullptr) {
+    for (const Holder& holder : workers(tensor->state()->layout(), group.kind))
+      request.pes.push_back({holder.cube, holder.pe});
+    std::ranges::sort(request.pes);
+  }
+  return request;
 }
 
 namespace {
@@ -51,15 +75,16 @@ std::string configured_all_reduce(State& state) {
 }
 
 /// In order of preference.
-std::vector<std::string> candidates(State& state, Collective collective, ccl::Group group) {
+std::vector<std::string> candidates(State& state, Collective collective, const GroupKey& group) {
   if (collective != Collective::all_reduce) return {std::string(to_string(collective))};
   std::vector<std::string> names = {configured_all_reduce(state)};
-  if (group == ccl::Group::sip) names.emplace_back("intersip_allreduce");
-  if (group == ccl::Group::cube) {
+  if (group.kind == ccl::Group::sip) names.emplace_back("intersip_allreduce");
+  if (group.kind == ccl::Group::cube) {
     names.emplace_back("intercube_allreduce");
     names.emplace_back("intercube_allreduce_allpe");
   }
-  if (group == ccl::Group::pe) names.emplace_back("ring_allreduce");
+  if (group.kind == ccl::Group::pe && !group.ranks_are_pes) names.emplace_back("hierarchical_allreduce");
+  if (group.kind == ccl::Group::pe) names.emplace_back("ring_allreduce");
   return names;
 }
 
@@ -71,47 +96,46 @@ std::vector<ccl::HeldShard> held_by_all(runtime::Engine& engine, const Tensor& t
   const auto holders = workers(layout, group.kind);
   for (const int rank : group.ranks)
     for (const Holder& h : holders)
-      shards.push_back({group.kind == ccl::Group::pe ? engine.pe_of(rank) : PeCoord{rank, h.cube, h.pe},
+      shards.push_back({group.ranks_are_pes ? engine.pe_of(rank) : PeCoord{rank, h.cube, h.pe},
                         layout.blocks()[h.block].bytes / layout.itemsize()});
   return shards;
 }
 
-std::string problem_of(State& state, const Choice::Question& question, const ccl::Settings& settings) {
-  const GroupKey& group = question.group;
-  const auto request = plan_request(state, group);
-  const auto who = !request.lanes.empty()
-                       ? ccl::members_of_lanes(group.kind, request.lanes)
-                       : ccl::members_of(state.engine().machine(), state.registry().mapper(settings.mapper),
-                                         {.group = group.kind,
-                                          .sips = request.sips,
-                                          .world_size = state.world_size(),
-                                          .root_cube = settings.root_cube});
+std::string problem_of(State& state, const Choice::Question& question, const ccl::Settings& settings,
+                       const ccl::PlanRequest& request) {
+  const auto who = ccl::members_for(state.registry(), settings, state.engine().machine(), request);
+  if (!who.regular) try {
+      links_of(state.registry(), state.registry().algorithm(settings.algorithm), settings.topology, who);
+    } catch (const InputError& error) {
+      return error.message();
+    }
   const ccl::Validator& validator = state.registry().validator(settings.validator);
   for (const auto& held : question.held)
     if (auto problem = validator.problem(held, who); !problem.empty()) return problem;
   return {};
 }
 
-ccl::Settings answer(State& state, const Choice::Question& question, const std::string& caller) {
+ccl::Settings answer(State& state, const Choice::Question& question, const Invocation& call) {
   const GroupKey& group = question.group;
+  const auto request = plan_request(state, group, call.tensor());
   std::vector<std::string> problems;
-  for (const std::string& name : candidates(state, question.collective, group.kind)) {
+  for (const std::string& name : candidates(state, question.collective, group)) {
     ccl::Settings settings = state.config().settings(name);
     const ccl::Algorithm& algorithm = state.registry().algorithm(settings.algorithm);
     if (algorithm.collective != question.collective) continue;
     if (std::ranges::find(algorithm.serves, group.kind) == algorithm.serves.end()) continue;
     settings.world_size.reset();
-    if (group.kind == ccl::Group::pe && !group.pair) settings.world_size = state.world_size();
-    const std::string problem = problem_of(state, question, settings);
+    if (group.ranks_are_pes) settings.world_size = state.world_size();
+    const std::string problem = problem_of(state, question, settings, request);
     if (problem.empty()) return settings;
     problems.push_back(fmt::format("\n    {} ({}): {}", name, settings.validator, problem));
   }
   throw InputError(
-      {"dist.layout", caller,
+      {"dist.layout", call.name,
        fmt::format("no algorithm works over {} on a tensor that lies like this{}", to_string(group),
                    join(problems, "")),
        "over SIPs: laid out alike on every rank; over cubes: every cube a shard of the same size, "
-       "on its PE 0 or split alike over all its PEs"});
+       "on its PE 0 or split alike over all its PEs; over PEs: every PE with a shard one of the same size"});
 }
 
 }  // namespace
@@ -122,13 +146,13 @@ const ccl::Settings& choose(State& state, const Invocation& call, const GroupKey
   for (const Tensor& tensor : call.tensors)
     question.held.push_back(held_by_all(state.engine(), tensor, group));
   std::optional<Choice>& last = state.last_choice;
-  if (!last || last->question != question) last = Choice{question, answer(state, question, call.name)};
+  if (!last || last->question != question) last = Choice{question, answer(state, question, call)};
   return last->settings;
 }
 
 std::vector<PeCoord> targets(State& state, const Invocation& call, const GroupKey& group,
                              const ccl::Members& all) {
-  if (group.kind == ccl::Group::pe) return {state.engine().pe_of(state.rank())};
+  if (group.ranks_are_pes) return {state.engine().pe_of(state.rank())};
   std::vector<Holder> holders;
   if (!call.tensors.empty()) holders = workers(call.tensors.front().state()->layout(), group.kind);
   std::vector<PeCoord> chosen;

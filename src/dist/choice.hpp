@@ -12,6 +12,7 @@ struct Invocation {
   std::optional<ReduceOp> op = {};
   std::optional<int> root = {};  // a member
 
+  const Tensor* tensor() const { return tensors.empty() ? nullptr : &tensors.front(); }
   bool has_parts() const {  // one tensor has a part for every member
     return collective == ccl::Collective::all_gather || collective == ccl::Collective::reduce_scatter ||
            collective == ccl::Collective::all_to_all;
@@ -20,11 +21,13 @@ struct Invocation {
 
 /// The PEs of a member that work on a tensor: of those that hold copies of a block the first one.
 std::vector<runtime::Holder> workers(const runtime::Layout& layout, ccl::Group group);
-/// How many members a group has.
-int members(const State& state, const GroupKey& group);
+/// Whether two PEs of a SIP belong to the same member.
+bool same_member(ccl::Group group, const runtime::Holder& a, const runtime::Holder& b);
+/// How many members a group has in this call.
+int members(const State& state, const Invocation& call, const GroupKey& group);
 
-/// Who takes part in plans of this group.
-ccl::PlanRequest plan_request(const State& state, const GroupKey& group);
+/// Who takes part in plans of this group. PEs are those that hold something of `tensor`, or (null) the mapper's.
+ccl::PlanRequest plan_request(const State& state, const GroupKey& group, const Tensor* tensor);
 
 /// The configured algorithm if it serves the group and the tensors lie as it needs them, else the built-in one that
 /// does. InputError (`dist.layout`) if none does.

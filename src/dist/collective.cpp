@@ -60,7 +60,7 @@ void check_tensors(State& state, const Invocation& call) {
 }
 
 void check_root(const State& state, const Invocation& call, const GroupKey& group) {
-  const int n = members(state, group);
+  const int n = members(state, call, group);
   if (call.root && (*call.root < 0 || *call.root >= n))
     throw InputError({"dist.rank", call.name, fmt::format("member {} of {}", *call.root, to_string(group)),
                       fmt::format("its members are 0 to {}", n - 1)});
@@ -87,7 +87,7 @@ JoinedCall joined_call(const Invocation& call, const GroupKey& group, const std:
     const auto what = fmt::format("{}{}", to_string(t.dtype()), to_string(t.shape()));
     joined.terms += " " + what;
     joined.text += fmt::format("{} '{}' {}", &t == &call.tensors.front() ? " of" : " and", t.name(), what);
-    if (group.kind == ccl::Group::pe) continue;
+    if (group.ranks_are_pes) continue;
     joined.text += fmt::format(" ({})", layout_text(t));
     for (const ShardSpec& s : t.shards())
       joined.terms += fmt::format(" {}.{}+{}:{}", s.cube, s.pe, s.offset_bytes.count(), s.nbytes.count());
@@ -105,7 +105,7 @@ std::shared_ptr<runtime::Request> launch(State& state, const Invocation& call, c
                            .num_programs = {machine.pes, machine.cubes, machine.sips()},
                            .wiring = wired.wiring,
                            .after = wired.installs};
-  if (group.kind == ccl::Group::pe) spec.joint = state.joint_launch(group, number, wired.wiring);
+  if (group.ranks_are_pes) spec.joint = state.joint_launch(group, number, wired.wiring);
   std::vector<const TensorState*> tensors;
   for (const Tensor& t : call.tensors) tensors.push_back(t.state().get());
   return state.engine().launch(spec, tensors, [&](tl::Context& tl) {
@@ -121,9 +121,8 @@ std::shared_ptr<runtime::Request> launch(State& state, const Invocation& call, c
 /// Whether the kernel has written to this rank's (last) tensor.
 bool is_written(const State& state, const Invocation& call, const GroupKey& group) {
   if (call.tensors.empty()) return false;
-  if (call.collective == Collective::send_recv) return state.rank() == group.ranks[1];
   if (call.collective != Collective::reduce) return true;
-  const int each = members(state, group) / static_cast<int>(group.ranks.size());
+  const int each = members(state, call, group) / static_cast<int>(group.ranks.size());
   return group.ranks[static_cast<std::size_t>(*call.root / each)] == state.rank();
 }
 
@@ -134,22 +133,28 @@ GroupKey pair_of(const State& state, int src, int dst) {
     if (rank < 0 || rank >= state.world_size() || src == dst)
       throw InputError({"dist.rank", "send and recv", fmt::format("from rank {} to rank {}", src, dst),
                         fmt::format("two ranks of 0 to {}", state.world_size() - 1)});
-  return {state.engine().devices_are_pes() ? ccl::Group::pe : ccl::Group::sip, {src, dst}, true};
+  const bool by_pe = state.engine().devices_are_pes();
+  return {by_pe ? ccl::Group::pe : ccl::Group::sip, {src, dst}, by_pe, true};
 }
 
-Work invoke(State& state, const Invocation& call, const GroupKey& group, bool async_op) {
+Joined check_and_join(State& state, const Invocation& call, const GroupKey& group) {
   check_device(state, call);
   check_tensors(state, call);
   check_root(state, call, group);
   check_parts(state, call, group);
   const ccl::Settings settings = choose(state, call, group);
-  const std::size_t number = state.join(group, joined_call(call, group, settings.name));
-  const Wired& wired = state.wirings().ready(settings, plan_request(state, group));
-  Work work(state.engine().shared_from_this(), runtime::Handle(launch(state, call, group, wired, number)),
-            settings.name);
+  return {state.join(group, joined_call(call, group, settings.name)), settings};
+}
+
+Work invoke(State& state, const Invocation& call, const GroupKey& group, bool async_op) {
+  const auto [number, settings] = check_and_join(state, call, group);
+  const Wired& wired = state.wirings().ready(settings, plan_request(state, group, call.tensor()));
+  auto requests = std::make_shared<Work::Requests>();
+  requests->first = requests->last = runtime::Handle(launch(state, call, group, wired, number));
   if (is_written(state, call, group) && call.tensors.back().state()->layout().is_replicated())
     if (auto copy = copy_inside(state, call.tensors.back(), group))
-      work.then(runtime::Handle(std::move(copy)));
+      requests->last = runtime::Handle(std::move(copy));
+  const Work work(state.engine().shared_from_this(), std::move(requests), settings.name);
   if (!async_op) work.wait();
   return work;
 }

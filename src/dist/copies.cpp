@@ -13,8 +13,7 @@ std::vector<std::vector<PeCoord>> lanes_of(const runtime::Storage& storage, ccl:
   for (const Holder& worker : workers(storage.layout, group)) {
     auto& lane = lanes.emplace_back();
     for (const Holder& h : storage.layout.holders())
-      if (h.block == worker.block && (group == ccl::Group::sip || h.cube == worker.cube))
-        lane.push_back(storage.at(h));
+      if (h.block == worker.block && same_member(group, h, worker)) lane.push_back(storage.at(h));
   }
   return lanes;
 }

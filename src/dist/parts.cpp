@@ -37,7 +37,7 @@ Rect around(const Rect& a, const Rect& b) {
 std::optional<Share> share_of(const Layout& layout, ccl::Group group, const Holder& pe) {
   Share share{{}, {}};
   for (const Holder& h : workers(layout, group)) {
-    if (group == ccl::Group::cube && h.cube != pe.cube) continue;
+    if (!same_member(group, h, pe)) continue;
     const auto tiles = layout.tiles(layout.blocks()[h.block]);
     if (tiles.size() != 1) return std::nullopt;
     const bool own = h.cube == pe.cube && h.pe == pe.pe;
@@ -76,7 +76,7 @@ bool same_workers(const Layout& a, const Layout& b, ccl::Group group) {
 void check_parts(const State& state, const Invocation& call, const GroupKey& group) {
   if (!call.has_parts()) return;
   const Tensor &in = call.tensors.front(), &out = call.tensors.back();
-  const std::int64_t n = members(state, group);
+  const std::int64_t n = members(state, call, group);
   const bool gathers = call.collective == Collective::all_gather;
   const Tensor &one = gathers ? in : out, &all = gathers ? out : in;
   const std::int64_t times = call.collective == Collective::all_to_all ? 1 : n;

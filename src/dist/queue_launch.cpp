@@ -10,10 +10,10 @@ Handle launch_body(Torch& torch, const QueueLaunch& options, const std::vector<T
   std::vector<const runtime::TensorState*> arguments;
   for (const Tensor& tensor : tensors) arguments.push_back(tensor.state().get());
   auto spec = runtime::plan_launch(torch.engine(), {options.name, options.grid, options.pes}, arguments);
-  const GroupKey group = state.resolve(options.group);
+  const GroupKey group = state.resolve(options.group, nullptr);
   ccl::Settings settings = state.config().wiring(options.topology, options.mapper);
-  if (group.kind == ccl::Group::pe) settings.world_size = state.world_size();
-  const Wired& wired = state.wirings().ready(settings, plan_request(state, group));
+  if (group.ranks_are_pes) settings.world_size = state.world_size();
+  const Wired& wired = state.wirings().ready(settings, plan_request(state, group, nullptr));
   spec.wiring = wired.wiring;
   spec.after = wired.installs;
   return Handle(torch.engine().launch(spec, arguments, body));

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <numeric>
 #include <utility>
 
 #include "base/text.hpp"
+#include "dist/messages.hpp"
 
 namespace kernbench::dist {
 namespace {
@@ -21,6 +23,7 @@ std::vector<int> first(int n) {
 
 std::string to_string(const GroupKey& group) {
   if (group.kind == ccl::Group::cube) return "the cubes";
+  if (group.kind == ccl::Group::pe && !group.ranks_are_pes) return "the PEs";
   if (group.pair) return fmt::format("messages from rank {} to rank {}", group.ranks[0], group.ranks[1]);
   std::vector<std::string> ranks;
   for (const int r : group.ranks) ranks.push_back(std::to_string(r));
@@ -33,7 +36,7 @@ State& State::of(runtime::Engine& engine) {
 }
 
 State::State(runtime::Engine& engine) : engine_(engine) {
-  configure("default", {}, ccl::builtin_registry());
+  configure("", {}, ccl::builtin_registry());
   if (!is_switched_on("KERNBENCH_CCL_TRACE")) return;
   trace_.emplace(stderr);
   engine_.processors().watch_queues(&*trace_);
@@ -86,6 +89,7 @@ void State::run(Ranks& ranks) {
   } catch (...) {
     gatherings_.clear();
     joints_.clear();
+    held_.clear();
     wirings_->distrust();
     throw;
   }
@@ -101,7 +105,20 @@ bool State::has_ended(int rank) const {
   return ranks_ == nullptr ? rank != 0 : rank >= ranks_->count() || ranks_->has_ended(rank);
 }
 
+void State::hold(HeldMessage message) { held_[rank()].push_back(std::move(message)); }
+
+void State::release_held(const runtime::TensorState* written) {
+  const auto found = held_.find(rank());
+  if (found == held_.end()) return;
+  const auto is_it = [&](const HeldMessage& m) { return m.call.tensors.front().state().get() == written; };
+  if (written != nullptr && std::ranges::none_of(found->second, is_it)) return;
+  const auto messages = std::move(found->second);
+  held_.erase(found);
+  launch_messages(*this, messages);
+}
+
 void State::rank_ended(int rank) {
+  release_held(nullptr);
   if (!engine_.host().device_set && engine_.host().submitted)
     warn(fmt::format("rank {} never set a device: all it did was on device {}", rank, engine_.host().device));
   for (const auto& [group, gatherings] : gatherings_)
@@ -135,8 +152,10 @@ void State::initialize(std::string_view backend) {
                       "the process group is initialized already",
                       "call init_process_group once before spawn, or once in every rank"});
   check_devices();
+  for (const std::string& text : config_->notes()) note(text);
   const ccl::Settings settings = config_->settings(config_->algorithm());
-  const Wired& wired = wirings_->ready(settings, {.group = ccl::usual_group(*registry_, settings)});
+  const ccl::Group group = ccl::usual_group(*registry_, settings, config_->group().value_or(ccl::Group::sip));
+  const Wired& wired = wirings_->ready(settings, {.group = group});
   if (ranks_ == nullptr)
     initialized_outside_ = true;
   else
@@ -155,18 +174,54 @@ void State::check_devices() const {
        "leave --device out; a machine of one SIP is --set system.sips.count=1"});
 }
 
-GroupKey State::resolve(const Group& group) const {
-  if (engine_.devices_are_pes()) {
-    if (group.kind() == Group::Kind::standard) return {ccl::Group::pe, first(world_size())};
-    throw InputError({"dist.group", "group", "ranks are PEs here, and all of them the only group",
+namespace {
+
+/// Every cube holds one shard, and no two the same one.
+bool has_one_shard_per_cube(const runtime::Layout& layout, int cubes) {
+  std::set<int> seen;
+  for (const runtime::Holder& holder : layout.holders()) seen.insert(holder.cube);
+  return !layout.is_replicated() && static_cast<int>(seen.size()) == cubes &&
+         static_cast<int>(layout.holders().size()) == cubes;
+}
+
+}  // namespace
+
+void State::note(const std::string& text) {
+  if (noted_.insert(text).second) std::fputs(fmt::format("kernbench: note: {}\n", text).c_str(), stderr);
+}
+
+/// A file that names an algorithm between cubes or PEs, and no group, means that its collectives are about these.
+ccl::Group State::standard_group(const Tensor* tensor) {
+  if (config_->group() || !config_->names_algorithm()) return config_->group().value_or(ccl::Group::sip);
+  const std::string& name = config_->algorithm();
+  const auto& serves = registry_->algorithm(config_->settings(name).algorithm).serves;
+  if (serves.size() != 1 || serves.front() == ccl::Group::sip || tensor == nullptr) return ccl::Group::sip;
+  const bool cubes = serves.front() == ccl::Group::cube;
+  note(fmt::format(
+      "{} names {} and no group: collectives are over {}; `defaults.group` in ccl.yaml says which",
+      config_->source(), name,
+      cubes ? "cubes for tensors with one shard in each, over SIPs for others" : "PEs"));
+  if (!cubes) return ccl::Group::pe;
+  return has_one_shard_per_cube(tensor->state()->layout(), engine_.machine().cubes()) ? ccl::Group::cube
+                                                                                      : ccl::Group::sip;
+}
+
+GroupKey State::resolve(const Group& group, const Tensor* tensor) {
+  const bool by_pe = engine_.devices_are_pes();
+  if (by_pe && group.kind() == Group::Kind::cubes)
+    throw InputError({"dist.group", "group", "ranks are PEs here, and no cubes",
                       "leave the group out, or the world_size in ccl.yaml"});
+  GroupKey key{by_pe ? ccl::Group::pe : ccl::Group::sip, first(world_size()), by_pe};
+  if (group.kind() == Group::Kind::ranks) {
+    check_ranks(group.ranks());
+    key.ranks = group.ranks();
+  } else if (!by_pe) {
+    key.kind = group.kind() == Group::Kind::cubes  ? ccl::Group::cube
+               : group.kind() == Group::Kind::pes  ? ccl::Group::pe
+               : group.kind() == Group::Kind::sips ? ccl::Group::sip
+                                                   : standard_group(tensor);
   }
-  const bool cubes = group.kind() == Group::Kind::cubes ||
-                     (group.kind() == Group::Kind::standard && config_->group() == ccl::Group::cube);
-  if (group.kind() != Group::Kind::ranks)
-    return {cubes ? ccl::Group::cube : ccl::Group::sip, first(world_size())};
-  check_ranks(group.ranks());
-  return {ccl::Group::sip, group.ranks()};
+  return key;
 }
 
 void State::check_ranks(const std::vector<int>& ranks) const {

@@ -19,8 +19,9 @@ namespace kernbench::dist {
 /// A group worked out for a context.
 struct GroupKey {
   ccl::Group kind = ccl::Group::sip;
-  std::vector<int> ranks;  // that call its collectives
-  bool pair = false;       // what one rank sends to another
+  std::vector<int> ranks;      // that call its collectives
+  bool ranks_are_pes = false;  // each of them is one member
+  bool pair = false;           // what one rank sends to another
   auto operator<=>(const GroupKey&) const = default;
 };
 /// `the SIPs`, `ranks 0, 2`.
@@ -37,6 +38,8 @@ struct Choice {
   Question question;
   ccl::Settings settings;
 };
+
+struct HeldMessage;
 
 class State final : public runtime::Engine::Extension {
  public:
@@ -63,13 +66,20 @@ class State final : public runtime::Engine::Extension {
   /// InputError if it is so already.
   void initialize(std::string_view backend);
   bool is_initialized() const;
-  GroupKey resolve(const Group& group) const;
+  /// Who takes part in a collective on this tensor; null: on none.
+  GroupKey resolve(const Group& group, const Tensor* tensor);
+  /// InputError unless they are some ranks, each once.
+  void check_ranks(const std::vector<int>& ranks) const;
   Gatherings& gatherings(const GroupKey& group);
   /// Enters that this rank calls a collective; returns its number in the group.
   std::size_t join(const GroupKey& group, JoinedCall call);
   /// Where ranks are PEs: the launch of a collective on this rank's SIP, in which all its ranks take part.
   std::shared_ptr<runtime::JointLaunch> joint_launch(const GroupKey& group, std::size_t number,
                                                      const device::WiringPtr& wiring);
+
+  /// Sends and receives of the calling rank that wait for more of them.
+  void hold(HeldMessage message);
+  void release_held(const runtime::TensorState* written) override;
 
   /// Kept until the configuration changes.
   std::optional<Choice> last_choice;
@@ -80,8 +90,10 @@ class State final : public runtime::Engine::Extension {
 
  private:
   void configure(ccl::ConfigFile file, const std::vector<std::string>& overrides, ccl::Registry registry);
-  /// InputError unless they are some ranks, each once.
-  void check_ranks(const std::vector<int>& ranks) const;
+  /// What the members of collectives are that name no group.
+  ccl::Group standard_group(const Tensor* tensor);
+  /// Said to the user, once.
+  void note(const std::string& text);
   /// InputError unless all SIPs were selected.
   void check_devices() const;
   /// What a rank that is awaited does instead.
@@ -98,7 +110,9 @@ class State final : public runtime::Engine::Extension {
   Ranks* ranks_ = nullptr;  // while `spawn` runs
   bool initialized_outside_ = false;
   std::set<int> initialized_;  // ranks of this spawn
+  std::set<std::string> noted_;
   std::map<GroupKey, Gatherings> gatherings_;
+  std::map<int, std::vector<HeldMessage>> held_;  // by rank
   struct Joint {
     std::shared_ptr<runtime::JointLaunch> launch;
     std::size_t missing = 0;  // ranks that have not asked for it

@@ -1,9 +1,11 @@
 #include "dist/wirings.hpp"
 
+#include "device/pe.hpp"
+
 namespace kernbench::dist {
 
 const Wired& Wirings::ready(const ccl::Settings& settings, const ccl::PlanRequest& request) {
-  const Key key{settings.name, request.group, request.sips, request.lanes};
+  const Key key{settings.name, request.group, request.sips, request.pes, request.lanes};
   auto found = entries_.find(key);
   if (found == entries_.end()) {
     Entry entry;
@@ -16,6 +18,24 @@ const Wired& Wirings::ready(const ccl::Settings& settings, const ccl::PlanReques
       entry.wired.wiring && entry.given_up == engine_.times_given_up() && entry.generation == generation_;
   if (!there) install(entry);
   return entry.wired;
+}
+
+std::vector<QueueCounters> Wirings::counters() const {
+  std::vector<QueueCounters> out;
+  for (const auto& [key, entry] : entries_) {
+    const device::WiringPtr& wiring = entry.wired.wiring;
+    if (!wiring || entry.given_up != engine_.times_given_up()) continue;
+    for (int sip = 0; sip < engine_.machine().sips(); ++sip)
+      for (const PeCoord pe : wiring->pes_of(sip)) {
+        const auto* ports = engine_.processors().pe(pe).ipcq().find(*wiring);
+        if (!ports) continue;  // on its way there
+        for (const auto& port : *ports)
+          out.push_back({wiring->name(), pe, port->plan.direction, port->plan.peer, port->sends.my_head(),
+                         port->sends.peer_tail_cache(), port->receives.peer_head_cache(),
+                         port->receives.my_tail()});
+      }
+  }
+  return out;
 }
 
 /// Launches that were given up have taken all queues with them; else the old ones are replaced.

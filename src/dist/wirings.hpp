@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ccl/plan.hpp"
+#include "kernbench/distributed.hpp"
 #include "runtime/engine.hpp"
 
 namespace kernbench::dist {
@@ -32,6 +33,8 @@ class Wirings {
     for (const auto& [key, entry] : entries_)
       if (entry.wired.wiring && entry.given_up == engine_.times_given_up()) fn(entry.wired);
   }
+  /// Of those that are installed.
+  std::vector<QueueCounters> counters() const;
   /// Collectives have failed: what is in the queues is nobody's.
   void distrust() { ++generation_; }
 
@@ -40,6 +43,7 @@ class Wirings {
     std::string name;
     ccl::Group group;
     std::vector<int> sips;
+    std::vector<ccl::Mapper::Pick> pes;
     std::vector<std::vector<PeCoord>> lanes;
     auto operator<=>(const Key&) const = default;
   };

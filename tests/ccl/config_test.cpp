@@ -134,7 +134,7 @@ TEST(Config, MistakesAreRefusedWithTheirPlace) {
       {"defaults: {n_slots: 0}\n", "param.range", "my.yaml:1:21", "from 1"},
       {"defaults: {n_slots: many}\n", "param.type", "my.yaml:1:21", "whole number"},
       {"defaults: {buffer_kind: dram}\n", "param.choice", "my.yaml:1:25", "tcm, hbm, sram"},
-      {"defaults: {group: pe}\n", "param.choice", "my.yaml:1:19", "sip, cube"},
+      {"defaults: {group: rank}\n", "param.choice", "my.yaml:1:19", "sip, cube, pe"},
       {"defaults: {poll_ns: 0}\n", "param.range", "my.yaml:1:21", "poll_ns"},
       {"defaults: {algorithm: ring_alreduce}\n", "ccl.unknown-algorithm", "my.yaml:1:23", "ring_allreduce"},
       {"algorithms: {mine: {}}\n", "ccl.unknown-algorithm", "my.yaml:1:14", "module"},
@@ -142,6 +142,10 @@ TEST(Config, MistakesAreRefusedWithTheirPlace) {
        "known algorithms: hello_send"},
       {"algorithms: {a.b: {module: barrier}}\n", "ccl.name", "my.yaml:1:14", "dot"},
       {"algorithms: {barrier: {topology: torus}}\n", "param.choice", "my.yaml:1:34", "torus_2d"},
+      {"algorithms: {ring_allreduce: {topology: torus_2d}}\n", "ccl.topology", "my.yaml:1:43",
+       "right with ring_1d, ring_1d_unidir, none"},
+      {"algorithms: {mine: {module: tree_allreduce, topology: ring_1d}}\n", "ccl.topology", "my.yaml:1:55",
+       "right with tree_binary, none"},
       {"algorithms: {barrier: {mapper: all}}\n", "param.choice", "my.yaml:1:32", "all_pes"},
       {"algorithms: {barrier: {validator: none}}\n", "param.choice", "my.yaml:1:35", "any"},
       {"algorithms: {barrier: {algorithm: x}}\n", "ccl.unknown-key", "my.yaml:1:24", "module"},
@@ -154,6 +158,15 @@ TEST(Config, MistakesAreRefusedWithTheirPlace) {
     EXPECT_EQ(e.where(), bad.where) << bad.text;
     EXPECT_THAT(e.what(), HasSubstr(bad.says)) << bad.text;
   }
+}
+
+TEST(Config, ARootCubeWithoutARootIsSaidToBeWithoutEffect) {
+  const auto notes = [](const std::string& text) {
+    return load_config_text(text, "my.yaml", {}, builtin_registry()).notes();
+  };
+  EXPECT_THAT(notes("algorithms: {ring_allreduce: {root_cube: 5}}\n"),
+              ElementsAre("my.yaml:1:42: root_cube has no effect: ring_allreduce has no root cube"));
+  EXPECT_TRUE(notes("algorithms: {intercube_allreduce: {root_cube: 5}}\n").empty());
 }
 
 TEST(Config, BadOverridesAreRefused) {

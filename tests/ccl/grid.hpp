@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <ostream>
+
 #include "ccl/like_functional.hpp"
 
 namespace kernbench::ccl {
@@ -12,6 +14,11 @@ struct GridCase {
   std::string algorithm;
   Group group = Group::pe;
   int ranks = 1;
+
+  // NOLINTNEXTLINE(readability-identifier-naming): GoogleTest looks for it
+  friend void PrintTo(const GridCase& c, std::ostream* out) {
+    *out << c.algorithm << " of " << c.ranks << " " << to_string(c.group) << "s";
+  }
 };
 
 inline auto grid_of(std::initializer_list<int> world_sizes) {

@@ -1,7 +1,8 @@
 // ccl-allreduce: the all-reduce of ccl.yaml, through process group and spawn, in the columns of nccl-tests.
 //
 // Every member contributes a small integer, so that all partial results are exact and the comparison is bit for bit
-// whatever the order of additions. Members are the cubes of all SIPs, or PEs where a rank is one.
+// whatever the order of additions. Members are the cubes of all SIPs; SIPs or PEs where the algorithm is for these; PEs
+// where a rank is one.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,23 +22,26 @@ namespace {
 
 using ccl::ReduceOp;
 
-/// What is reduced: `rows` members in each of `ranks` ranks.
+/// What is reduced: a row for each of `cubes` × `pes` in each of `ranks` ranks.
 struct Problem {
   int ranks = 1;
-  std::int64_t rows = 1;
+  int cubes = 1, pes = 1;
   std::int64_t n_elem = 1;
   ReduceOp op = ReduceOp::SUM;
-  bool over_cubes = true;  // else each row is reduced over the ranks alone
+  bool over_rows = true;  // each row is a member; else each is reduced over the ranks alone
 
-  std::int64_t members() const { return over_cubes ? ranks * rows : ranks; }
+  std::int64_t rows() const { return std::int64_t{cubes} * pes; }
+  std::int64_t members() const { return over_rows ? ranks * rows() : ranks; }
+  /// Of one member.
+  std::int64_t elements() const { return over_rows ? n_elem : n_elem * rows(); }
   static int value(int rank) { return rank % 8 + 1; }
   /// Of PROD: 2 on the first three members, else 1.
-  bool doubles(int rank, std::int64_t row) const { return (over_cubes ? rank * rows + row : rank) < 3; }
+  bool doubles(int rank, std::int64_t row) const { return (over_rows ? rank * rows() + row : rank) < 3; }
 
   std::int64_t sum() const {
     std::int64_t of_ranks = 0;
     for (int r = 0; r < ranks; ++r) of_ranks += value(r);
-    return over_cubes ? rows * of_ranks : of_ranks;
+    return over_rows ? rows() * of_ranks : of_ranks;
   }
   double expected() const {
     switch (op) {
@@ -72,8 +76,8 @@ DType dtype_for(const Options& options, const Problem& problem) {
 Tensor contribution(Torch& torch, const Problem& problem, int rank, DType dtype,
                     const std::optional<DPPolicy>& dp) {
   const double value = problem.op == ReduceOp::PROD ? 1 : Problem::value(rank);
-  Tensor x = torch.full({problem.rows, problem.n_elem}, value, dtype, dp, fmt::format("x{}", rank));
-  for (std::int64_t row = 0; row < problem.rows && problem.op == ReduceOp::PROD; ++row)
+  Tensor x = torch.full({problem.rows(), problem.n_elem}, value, dtype, dp, fmt::format("x{}", rank));
+  for (std::int64_t row = 0; row < problem.rows() && problem.op == ReduceOp::PROD; ++row)
     if (problem.doubles(rank, row)) x[{tl::index(row)}].fill_(2);
   return x;
 }
@@ -105,7 +109,7 @@ struct Figures {
 };
 
 Figures figures_of(const Problem& problem, DType dtype, Time time) {
-  const std::int64_t size = problem.n_elem * itemsize(dtype);
+  const std::int64_t size = problem.elements() * itemsize(dtype);
   const double n = static_cast<double>(problem.members()), algbw = static_cast<double>(size) / time.ns();
   return {size, time, algbw, algbw * 2 * (n - 1) / n};
 }
@@ -120,7 +124,7 @@ std::string columns(const Problem& problem, DType dtype, const Figures& figures,
       "{:>12} {:>13} {:>7} {:>7} {:>5} {:>12.3f} {:>8.3f} {:>8.3f} {:>7}",
       "size", "count", "type", "redop", "root", "time", "algbw", "busbw", "#wrong",  //
       "(B)", "(elements)", "", "", "", "(us)", "(GB/s)", "(GB/s)", "",               //
-      figures.size, problem.n_elem, to_string(dtype), op, -1, figures.time.ns() / 1e3, figures.algbw,
+      figures.size, problem.elements(), to_string(dtype), op, -1, figures.time.ns() / 1e3, figures.algbw,
       figures.busbw, wrong);
 }
 
@@ -178,20 +182,37 @@ struct Setting {
   dist::Group group;
 };
 
+/// How a rank's rows lie: one in each cube, or in each PE of every cube; of a cube's row its PEs may have a part each.
+DPPolicy placement(const Problem& problem, const dist::ConfiguredAllReduce& algorithm, int pes) {
+  const bool split = problem.pes == 1 && algorithm.every_pe;
+  return {.cube = Split::row_wise,
+          .pe = problem.pes > 1 ? Split::row_wise
+                : split         ? Split::column_wise
+                                : Split::replicate,
+          .num_pes = split ? pes : problem.pes};
+}
+
+dist::Group group_of(const Torch& torch, ccl::Group group) {
+  return group == ccl::Group::cube ? dist::Group(torch.ahbm.cubes)
+         : group == ccl::Group::pe ? dist::Group(torch.ahbm.pes)
+                                   : dist::Group::of_all_sips();
+}
+
 Setting setting_of(Torch& torch, const Options& options) {
   const auto algorithm = dist::configured_all_reduce(torch);
   const bool by_pe = dist::ranks_are_pes(torch);
+  const bool over_pes = !by_pe && algorithm.group == ccl::Group::pe;
   const Problem problem{
       .ranks = dist::get_world_size(torch),
-      .rows = by_pe ? 1 : torch.machine().cubes(),
+      .cubes = by_pe ? 1 : torch.machine().cubes(),
+      .pes = over_pes && algorithm.every_pe ? torch.machine().pes() : 1,
       .n_elem = options.has("n_elem") ? options.integer("n_elem") : algorithm.n_elem.value_or(1024),
       .op = ccl::parse_reduce_op(options.text("op")),
-      .over_cubes = !by_pe && serves(algorithm, ccl::Group::cube)};
-  const DPPolicy row_per_cube{.cube = Split::row_wise,
-                              .pe = algorithm.every_pe ? Split::column_wise : Split::replicate,
-                              .num_pes = algorithm.every_pe ? torch.machine().pes() : 1};
-  return {problem, dtype_for(options, problem), by_pe ? std::optional<DPPolicy>() : row_per_cube,
-          problem.over_cubes ? dist::Group(torch.ahbm.cubes) : dist::Group()};
+      .over_rows = !by_pe && algorithm.group != ccl::Group::sip};
+  const DType dtype = dtype_for(options, problem);
+  if (by_pe) return {problem, dtype, {}, {}};
+  return {problem, dtype, placement(problem, algorithm, torch.machine().pes()),
+          group_of(torch, algorithm.group)};
 }
 
 /// Each rank's tensor, all in place: then all ranks can call the all-reduce at the same instant.
@@ -255,10 +276,10 @@ std::string explanation(const Problem& problem, bool by_pe, std::int64_t shards,
   const auto counted = [](std::int64_t n, const char* what) {
     return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
   };
-  const std::int64_t lanes = shards / (problem.ranks * problem.rows);
+  const std::int64_t lanes = shards / (problem.ranks * problem.rows());
   std::string who = counted(problem.ranks, by_pe ? "PE" : "SIP");
-  if (!by_pe) who += " × " + counted(problem.rows, "cube");
-  if (lanes > 1) who += fmt::format(" × {} PEs", lanes);
+  if (!by_pe) who += " × " + counted(problem.cubes, "cube");
+  if (lanes * problem.pes > 1) who += fmt::format(" × {} PEs", lanes * problem.pes);
   return fmt::format("# {}{}: {}, {} each", counted(shards, "shard"), compared ? " compared" : "", who,
                      counted(problem.n_elem / lanes, "element"));
 }
@@ -269,7 +290,8 @@ std::vector<std::vector<PeCoord>> lanes_of(const Setting& setting, const std::ve
   std::map<std::pair<int, int>, std::vector<PeCoord>> lanes;
   for (const Tensor& tensor : tensors)
     for (const ShardSpec& s : tensor.shards()) {
-      const std::pair part(by_pe || setting.problem.over_cubes ? 0 : s.cube, by_pe ? 0 : s.pe);
+      const bool one_row = by_pe || setting.problem.over_rows, one_pe = by_pe || setting.problem.pes > 1;
+      const std::pair part(one_row ? 0 : s.cube, one_pe ? 0 : s.pe);
       lanes[part].push_back({s.sip, s.cube, s.pe});
     }
   std::vector<std::vector<PeCoord>> out;
@@ -326,7 +348,8 @@ void run(Torch& torch, const Options& options, BenchReport& report) {
 Bench ccl_allreduce() {
   return {
       "ccl-allreduce",
-      "the all-reduce of ccl.yaml over all cubes (or PEs, where a rank is one), timed as nccl-tests does; "
+      "the all-reduce of ccl.yaml over all cubes (SIPs or PEs, where the algorithm is for these; PEs where a "
+      "rank is one), timed as nccl-tests does; "
       "its line "
       "ends with the number of shards (what a PE holds of a rank's tensor) and whether all are right",
       {Param::text("algorithm", "", "which one of ccl.yaml; left out: the one it configures").optional(),

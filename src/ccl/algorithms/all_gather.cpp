@@ -26,6 +26,7 @@ Algorithm describe_all_gather() {
       .description = "Everybody's tensor goes round the ring; all end with all of them, one after the other.",
       .collective = Collective::all_gather,
       .topology = "ring_1d",
+      .also_right_on = {"ring_1d_unidir"},
       .mapper = "all_pes",
       .validator = "multi_pe_sip_local",
       .kernel = all_gather,

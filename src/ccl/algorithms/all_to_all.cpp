@@ -37,6 +37,7 @@ Algorithm describe_all_to_all() {
               "Every rank sends every other its part, each round to another one: ws − 1 independent rounds.",
           .collective = Collective::all_to_all,
           .topology = "none",
+          .also_right_on = {"all_pairs"},
           .mapper = "all_pes",
           .validator = "multi_pe_sip_local",
           .kernel = all_to_all,

@@ -16,6 +16,7 @@ Algorithm describe_hello_send() {
           .description = "Each rank sends its tensor E and stores what comes from W: the tutorial kernel.",
           .collective = Collective::other,
           .topology = "ring_1d",
+          .also_right_on = {"ring_1d_unidir"},
           .validator = "single_shard_per_rank",
           .kernel = hello_send,
           .messages = {"ws · tiles (none if ws = 1)",

@@ -34,9 +34,10 @@ Algorithm describe_hierarchical_allreduce() {
           "PEs of a cube reduce from both sides to PE 0, cubes to the leader of the SIP, leaders exchange, "
           "and back: all PEs take part.",
       .topology = "hierarchical_3level",
-      .mapper = "pe0_per_cube",
+      .mapper = "all_pes",
+      .mappers = {"all_pes", "pe0_per_cube", "leader_only"},
       .validator = "single_shard_per_rank",
-      .serves = {Group::pe, Group::cube},
+      .serves = {Group::pe},
       .identical_bits = true,
       .kernel = hierarchical_allreduce,
       .messages = {"(SIPs · 2 (PEs − 1) + exchange) · tiles, PEs being those of a SIP, exchange as in "

@@ -30,6 +30,7 @@ Algorithm described(std::string name, std::string description) {
       .serves = {Group::cube},
       .identical_bits = true,
       .kernel = intercube_allreduce,
+      .has_root_cube = true,
       .messages = {"lanes · (SIPs · 2 (cubes − 1) + exchange) · tiles, exchange as in intersip_allreduce",
                    [](const Work& w) {
                      const auto& m = w.members.machine;

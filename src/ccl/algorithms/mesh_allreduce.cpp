@@ -23,6 +23,7 @@ Algorithm describe_mesh_allreduce() {
   return {.name = "mesh_allreduce",
           .description = "Ranks in a w × h grid: the ring of every row, then the ring of every column.",
           .topology = "torus_2d",
+          .also_right_on = {"mesh_2d"},
           .validator = "single_shard_per_rank",
           .identical_bits = false,
           .kernel = mesh_allreduce,

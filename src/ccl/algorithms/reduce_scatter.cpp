@@ -23,6 +23,7 @@ Algorithm describe_reduce_scatter() {
           .description = "Each part of the tensor is combined along the ring and ends at its rank.",
           .collective = Collective::reduce_scatter,
           .topology = "ring_1d",
+          .also_right_on = {"ring_1d_unidir"},
           .mapper = "all_pes",
           .validator = "multi_pe_sip_local",
           .kernel = reduce_scatter,

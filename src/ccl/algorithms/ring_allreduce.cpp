@@ -32,6 +32,7 @@ Algorithm describe_ring_allreduce() {
           .description =
               "Everybody's tensor goes round the ring; each rank forwards what it received and adds it up.",
           .topology = "ring_1d",
+          .also_right_on = {"ring_1d_unidir"},
           .validator = "single_shard_per_rank",
           .identical_bits = false,
           .kernel = ring_allreduce,

@@ -37,6 +37,7 @@ Algorithm describe_ring_allreduce_rs() {
               "Reduce-scatter and all-gather round the ring: 2 (ws − 1) / ws of the data per link, the least "
               "possible.",
           .topology = "ring_1d",
+          .also_right_on = {"ring_1d_unidir"},
           .validator = "single_shard_per_rank",
           .identical_bits = true,
           .kernel = ring_allreduce_rs,
