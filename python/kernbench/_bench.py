@@ -83,13 +83,16 @@ def describe_bench(name):
     return _core.describe_bench(name)
 
 
-def run_bench(name, machine="default", *, device="all", verify=False, strict=False, threads=0, ccl="default", ccl_overrides=(),
-              **options):
-    """Runs a bench and returns everything there is to say about it: `.line`, `.total_ns`, `.critical_path`, `.hazards` …"""
+def run_bench(name, machine="default", *, device="all", verify=False, hazards=False, strict=False, threads=0, ccl="",
+              ccl_overrides=(), **options):
+    """Runs a bench and returns everything there is to say about it: `.line`, `.total_ns`, `.critical_path`, `.hazards` …
+
+    Hazards are looked for with `hazards=True`, `verify=True` or `strict=True`; else `.hazards` is None. Without `ccl` the
+    `ccl.yaml` of the current folder is used, else the one that ships."""
     if callable(name):
         name = getattr(name, "bench_name", None) or bench(name).bench_name
     words = [f"{key}={_word(value)}" for key, value in options.items()]
-    result = _core.run_bench(name, words, machine_of(machine), device, verify, strict, threads, str(ccl), list(ccl_overrides))
+    result = _core.run_bench(name, words, machine_of(machine), device, verify, hazards, strict, threads, str(ccl), list(ccl_overrides))
     result.log = OpLog(result._log)
     return result
 

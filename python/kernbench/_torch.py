@@ -16,6 +16,7 @@ class Ahbm:
     """Devices: a device is a SIP, or a PE where ranks are PEs."""
 
     cubes = Group("cubes")  #: as the group of a collective: one member per cube of every SIP
+    pes = Group("pes")  #: one member per PE that holds a shard
 
     def __init__(self, torch):
         self._torch = torch

@@ -35,7 +35,7 @@ LowerBound lower_bound(const Workload& work) {
   for (const auto& [slice, bytes] : work.slices())
     largest.consider(work.slice_bandwidth().time_for(bytes),
                      [&, slice = slice] { return graph.path(slice); });
-  for (const auto& [id, bytes] : work.links()) {
+  for (const auto& [id, bytes] : work.needed()) {
     const topology::Link link = graph.link(id);
     largest.consider(link.bandwidth.time_for(bytes),
                      [&] { return fmt::format("{} → {}", graph.path(link.from), graph.path(link.to)); });

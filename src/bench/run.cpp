@@ -7,8 +7,10 @@
 #include <chrono>
 #include <future>
 #include <map>
+#include <numeric>
 
 #include "base/memory.hpp"
+#include "ccl/plan.hpp"
 #include "kernbench/distributed.hpp"
 #include "kernbench/error.hpp"
 #include "runtime/engine.hpp"
@@ -23,14 +25,42 @@ using runtime::Phase;
 /// What each launch asks for, counted as it is submitted; by number of request.
 using Workloads = std::map<std::uint32_t, Workload>;
 
+topology::NodeId slot_node(const topology::Graph& graph, address::MemorySpace space, PeCoord pe) {
+  switch (space) {
+    case address::MemorySpace::Hbm:
+      return graph.hbm_ctrl(pe);
+    case address::MemorySpace::Sram:
+      return graph.sram(pe.in_cube());
+    case address::MemorySpace::Tcm:
+      return graph.pe(pe, topology::NodeKind::pe_tcm);
+  }
+  KB_ASSERT(false, "slots in an unknown memory");
+}
+
+/// The queues that a program of a launch may use.
+Queues queues_of(const topology::Graph& graph, const device::WiringPtr& wiring, PeCoord pe) {
+  if (!wiring) return {};
+  return [&graph, wiring, pe](std::string_view direction) -> std::optional<QueueSlots> {
+    const device::QueueRules& rules = wiring->rules();
+    for (const auto& end : wiring->ends(pe))
+      if (end.direction == direction)
+        return QueueSlots{end.peer, slot_node(graph, rules.memory, end.peer),
+                          slot_node(graph, rules.memory, pe), rules.slot_size * rules.slots};
+    return std::nullopt;
+  };
+}
+
 void count_launches(Engine& engine, Workloads& works) {
   engine.watch_launches([&, nothing = Workload(engine.machine(), engine.device().graph())](
                             const runtime::LaunchRequest& launch) {
     Workload& work = works.try_emplace(launch.number(), nothing).first->second;
     for (const auto& program : launch.programs())
-      work.add(*program, [&](PeCoord pe, address::VirtAddr begin, Bytes size, auto& out) {
-        return engine.find_memory(pe, begin, size, out);
-      });
+      work.add(
+          *program,
+          [&](PeCoord pe, address::VirtAddr begin, Bytes size, auto& out) {
+            return engine.find_memory(pe, begin, size, out);
+          },
+          queues_of(engine.device().graph(), launch.wiring(), program->pe()));
   });
 }
 
@@ -86,21 +116,53 @@ struct StreamBound {
   }
 };
 
+/// In the order in which they began.
+TrafficTotals traffic_of(const std::vector<LaunchResult>& launches,
+                         const std::vector<std::pair<Time, const Workload*>>& begun) {
+  std::vector<std::size_t> order(launches.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return begun[i].first; });
+  TrafficTotals totals;
+  for (const std::size_t i : order) totals.add(*begun[i].second, begun[i].first, launches[i].trace.pe_exec);
+  return totals;
+}
+
+/// Queues that held launches up because they hold too little.
+void add_warnings(RunResult& result, Engine& engine, const Workloads& works) {
+  std::map<std::pair<std::string, Bytes>, std::pair<device::QueueRules, std::set<Workload::Crowded>>> queues;
+  for (const auto& request : engine.requests()) {
+    if (request->phase() != Phase::launch || !works.contains(request->number())) continue;
+    const auto& crowded = works.at(request->number()).crowded();
+    if (crowded.empty()) continue;
+    const device::WiringPtr& wiring = static_cast<const runtime::LaunchRequest&>(*request).wiring();
+    auto& [rules, ways] = queues[{wiring->name(), wiring->rules().slot_size}];
+    rules = wiring->rules();
+    ways.insert(crowded.begin(), crowded.end());
+  }
+  for (const auto& [which, used] : queues) {
+    std::vector<ccl::QueueWay> ways;
+    for (const auto& way : used.second) ways.push_back({way.from, way.to, way.direction});
+    const auto windows = ccl::link_windows(used.first, ways, engine.machine(), engine.device().graph());
+    for (const std::string& text : ccl::warnings(which.second, windows))
+      result.warnings.push_back(fmt::format("{}: {}", which.first, text));
+  }
+}
+
 /// Traces of launches with their bounds, and what they moved.
 void add_launches(RunResult& result, Engine& engine, const Workloads& works) {
-  TrafficTotals totals;
+  std::vector<std::pair<Time, const Workload*>> begun;  // with what the launch of the same place did
   std::map<int, StreamBound> of_stream;
   for (const auto& request : engine.requests()) {
     if (request->phase() != Phase::launch || !request->done()) continue;
     const Workload& work = works.at(request->number());
     result.launches.push_back({request->trace(), lower_bound(work), request->number()});
     const LaunchResult& launch = result.launches.back();
-    totals.add(work, launch.trace.pe_exec);
+    begun.emplace_back(launch.trace.submitted + launch.trace.queued, &work);
     of_stream[request->stream().number()].add(launch.bound);
   }
   for (const auto& [stream, bound] : of_stream)
     if (bound.sum > result.lower_bound.time) result.lower_bound = {bound.sum, bound.longest.resource};
-  result.utilization = totals.over(result.summary, engine.device().graph());
+  result.utilization = traffic_of(result.launches, begun).over(result.summary, engine.device().graph());
 }
 
 Time last_completion(const Engine& engine) {
@@ -128,24 +190,25 @@ LaunchFigures figures_of(Engine& engine, const Workload& work, const runtime::Re
   if (engine.options().log == runtime::LogStorage::none) return figures;
   figures.summary = trace::summarize_launch(engine.log().recording(), request.number());
   TrafficTotals totals;
-  totals.add(work, request.trace().pe_exec);
+  totals.add(work, Time(), request.trace().pe_exec);
   const Utilization use = totals.over(*figures.summary, engine.device().graph());
   figures.engines = use.engines, figures.hbm_use = use.hbm, figures.link_use = use.link_max;
   return figures;
 }
 
 /// All of these only look at what happened, so some do it beside the others.
-void add_run(RunResult& result, const Torch& torch, int threads) {
+void add_run(RunResult& result, const Torch& torch, int threads, bool look_for_hazards) {
   const Building building("the summary of the op log");
   const auto when = threads == 1 ? std::launch::deferred : std::launch::async | std::launch::deferred;
-  std::future hazards = std::async(when, [&] { return torch.hazards(); });
+  std::future<std::vector<runtime::HazardReport>> hazards;
+  if (look_for_hazards) hazards = std::async(when, [&] { return torch.hazards(); });
   result.total = last_completion(torch.engine());
   result.log = torch.log();
   std::future hash = std::async(when, [&] { return result.log->hash(); });
   result.summary = result.log->summary();
   result.critical_path = result.log->critical_path();
   result.hash = hash.get();
-  result.hazards = hazards.get();
+  if (look_for_hazards) result.hazards = hazards.get();
 }
 
 /// What launches asked for, found after the fact: the memory that a PE saw when it ran.
@@ -158,9 +221,13 @@ Workloads count_afterwards(Engine& engine) {
     const device::Origin& origin = origins[i];
     if (origin.program == nullptr || !engine.requests()[origin.launch]->done()) continue;
     Workload& work = works.try_emplace(origin.launch, nothing).first->second;
-    work.add(*origin.program, [&](PeCoord, address::VirtAddr begin, Bytes size, auto& out) {
-      return facts.translate(i, begin, size, out), true;
-    });
+    const device::WiringPtr wiring = origin.queues ? origin.queues->wiring : nullptr;
+    work.add(
+        *origin.program,
+        [&](PeCoord, address::VirtAddr begin, Bytes size, auto& out) {
+          return facts.translate(i, begin, size, out), true;
+        },
+        queues_of(engine.device().graph(), wiring, origin.program->pe()));
   }
   return works;
 }
@@ -181,7 +248,7 @@ RunResult begin_result(const Bench& bench, const Options& options, const topolog
 RunResult result_of(Torch& torch) {
   RunResult result = begin_result({}, Options(std::vector<Param>()), torch.machine(), {});
   Engine& engine = torch.engine();
-  add_run(result, torch, engine.options().threads);
+  add_run(result, torch, engine.options().threads, true);
   add_launches(result, engine, count_afterwards(engine));
   result.wall = {0, torch.events(), peak_rss_mb()};
   return result;
@@ -196,7 +263,7 @@ std::vector<const LaunchResult*> RunResult::beaten_bounds() const {
 
 bool RunResult::ok() const {
   return failure.empty() && report.outcome().value_or(true) && beaten_bounds().empty() &&
-         !(strict && !hazards.empty());
+         !(strict && hazards && !hazards->empty());
 }
 
 namespace {
@@ -221,7 +288,7 @@ class BenchJob {
     TorchOptions options{.data = how_.verify,
                          .threads = how_.threads,
                          .replay_threads = how_.threads,
-                         .hazards = how_.threads != 1,
+                         .hazards = how_.threads != 1 && how_.looks_for_hazards(),
                          .interrupt = how_.interrupt};
     if (how_.progress)
       options.progress = [this](const runtime::Progress& clock) {
@@ -250,11 +317,12 @@ class BenchJob {
     }
   }
 
-  void configure(Torch& torch) const {
+  void configure(Torch& torch) {
     if (how_.collectives)
       dist::configure(torch, how_.ccl, how_.ccl_overrides, *how_.collectives);
-    else if (how_.ccl != "default" || !how_.ccl_overrides.empty())
+    else
       dist::configure(torch, how_.ccl, how_.ccl_overrides);
+    result_.ccl = dist::config_source(torch);
   }
 
   void failed(Torch& torch, const std::exception& error) {
@@ -266,8 +334,9 @@ class BenchJob {
 
   void complete(const Torch& torch) {
     result_.report.figures_from({});
-    add_run(result_, torch, how_.threads);
+    add_run(result_, torch, how_.threads, how_.looks_for_hazards());
     add_launches(result_, *engine_, works_);
+    add_warnings(result_, *engine_, works_);
     result_.links = torch.link_queues();
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin_;
     result_.wall = {took.count(), torch.events(), peak_rss_mb(),

@@ -27,10 +27,11 @@ struct RunResult;
 
 struct RunOptions {
   runtime::DeviceSelector device;
-  std::string ccl = "default";                 // the ccl.yaml to use
+  std::string ccl = {};  // the ccl.yaml to use; empty: that of the current folder, else the one that ships
   const ccl::Registry* collectives = nullptr;  // that it may name; null: those that ship
   std::vector<std::string> ccl_overrides;      // of its values: ccl.defaults.n_slots=8
   bool verify = false;                         // compute numbers, and have the bench compare them
+  bool hazards = false;                        // look for races; `verify` and `strict` do so too
   bool strict = false;                         // hazards are failures
   int threads = 0;                             // that simulate and compute; 0: one per core, where they pay
   const std::atomic<bool>* interrupt = nullptr;
@@ -38,6 +39,8 @@ struct RunOptions {
   /// Called at the end, while the context is still there: to save the run. Also if it failed; then what it threw is
   /// thrown afterwards.
   std::function<void(Torch&, const RunResult&)> finished;
+
+  bool looks_for_hazards() const { return hazards || verify || strict; }
 };
 
 struct LaunchResult {
@@ -59,6 +62,7 @@ struct RunResult {
   Options options;
   topology::Machine machine;
   std::string device;  // as it was selected
+  std::string ccl;     // the ccl.yaml that was used
   bool strict = false;
   BenchReport report;
   std::string failure;  // what it threw; empty: it ran to its end
@@ -71,7 +75,8 @@ struct RunResult {
   trace::CriticalPath critical_path;
   Utilization utilization;
   std::vector<runtime::LinkQueue> links;  // at which packets waited, the longest wait first
-  std::vector<runtime::HazardReport> hazards;
+  std::optional<std::vector<runtime::HazardReport>> hazards;  // none: nobody looked for them
+  std::vector<std::string> warnings;  // queues that limit the bandwidth of their links
   Wall wall;
 
   /// Launches that were faster than they can be: the models are wrong.

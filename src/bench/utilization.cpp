@@ -2,13 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace kernbench::bench {
 
-void TrafficTotals::add(const Workload& work, Time pe_exec) {
+void TrafficTotals::add(const Workload& work, Time begin, Time pe_exec) {
   for (const auto& [link, bytes] : work.links()) {
+    if (bytes == 0_B) continue;
     Use& use = links_[link];
     use.bytes += bytes;
-    use.window += pe_exec;
+    const Time end = begin + pe_exec, from = std::max(begin, use.until);
+    if (end > from) use.window += end - from;
+    use.until = std::max(use.until, end);
   }
   for (const auto& [slice, bytes] : work.slices()) {
     slice_ns_ += static_cast<double>(bytes.count()) / work.slice_bandwidth().gbs();

@@ -17,16 +17,18 @@ struct Utilization {
   std::string busiest_link;  // `a → b`
 };
 
-/// Adds up what launches moved, each over its own execution time.
+/// Adds up what launches moved, over the time in which some launch used the resource.
 class TrafficTotals {
  public:
-  void add(const Workload& work, Time pe_exec);
+  /// A launch that began no earlier than those before it.
+  void add(const Workload& work, Time begin, Time pe_exec);
   Utilization over(const trace::Summary& summary, const topology::Graph& graph) const;
 
  private:
   struct Use {
     Bytes bytes;
-    Time window;  // of the launches that used it
+    Time window;  // in which launches used it
+    Time until;   // the end of the last of them
   };
   std::map<topology::LinkId, Use> links_;
   double slice_ns_ = 0;  // bytes ÷ bandwidth, summed over slices

@@ -69,8 +69,9 @@ class Workload::Counter {
 
   const PeWork& work() const { return work_; }
   const std::map<FlowKey, Flow>& flows() const { return flows_; }
-  Bytes tcm_read() const { return tcm_read_; }    // by the units
-  Bytes tcm_write() const { return tcm_write_; }  // likewise
+  const std::map<std::uint32_t, Queued>& queued() const { return queued_; }  // by number of direction
+  Bytes tcm_read() const { return tcm_read_; }                               // by the units
+  Bytes tcm_write() const { return tcm_write_; }                             // likewise
 
  private:
   void add(const isa::Command& command) {
@@ -88,9 +89,22 @@ class Workload::Counter {
         return add_compute(command);
       case CommandKind::composite:
         return add_composite(program_.composite(command));
-      default:
+      case CommandKind::ipcq_send:
+        queued_[command.detail].sent += program_.bytes(command.read[0]);
+        return;
+      case CommandKind::ipcq_recv:
+        return add_receive(command);
+      case CommandKind::wait:
+      case CommandKind::fence:
         return;
     }
+  }
+
+  /// From any direction: nobody knows which.
+  void add_receive(const isa::Command& command) {
+    const Bytes bytes = program_.bytes(command.result);
+    if (command.detail != isa::kNone) queued_[command.detail].received += bytes;
+    if (program_.has_destination(command)) move(write, command.address, bytes.count(), 1, true);
   }
 
   void add_dma(const isa::Command& command, Direction direction) {
@@ -209,29 +223,64 @@ class Workload::Counter {
   const Rates& rates_;
   PeWork work_;
   std::map<FlowKey, Flow> flows_;
+  std::map<std::uint32_t, Queued> queued_;
   Bytes tcm_read_, tcm_write_;
   std::vector<address::PhysPiece> pieces_;
 };
 
-void Workload::add(const isa::Program& program, const Translate& translate) {
+void Workload::add(const isa::Program& program, const Translate& translate, const Queues& queues) {
   const Counter counter(*this, program, translate);
   pes_.push_back(counter.work());
   for (const auto& [key, flow] : counter.flows()) add_flow(program.pe(), key, flow);
+  for (const auto& [direction, bytes] : counter.queued())
+    if (const auto way = queues ? queues(program.directions()[direction]) : std::nullopt) {
+      add_queued(program.pe(), *way, bytes);
+      if (bytes.sent > way->window)
+        crowded_.insert({program.pe(), way->peer, std::string(program.directions()[direction])});
+    }
   const NodeId tcm = graph_.pe(program.pe(), NodeKind::pe_tcm);
   const NodeId dma = graph_.pe(program.pe(), NodeKind::pe_dma);
-  if (counter.tcm_read() > 0_B) links_[graph_.route(tcm, dma).front()] += counter.tcm_read();
-  if (counter.tcm_write() > 0_B) links_[graph_.route(dma, tcm).front()] += counter.tcm_write();
+  const auto use_port = [&](NodeId from, NodeId to, Bytes bytes) {
+    if (bytes == 0_B) return;
+    const LinkId port = graph_.route(from, to).front();
+    links_[port] += bytes;
+    needed_[port] += bytes;
+  };
+  use_port(tcm, dma, counter.tcm_read());
+  use_port(dma, tcm, counter.tcm_write());
+}
+
+void Workload::cross(NodeId from, NodeId to, Bytes traffic, Bytes needed) {
+  for (const LinkId link : graph_.route(from, to)) {
+    links_[link] += traffic;
+    needed_[link] += needed;
+  }
 }
 
 void Workload::add_flow(PeCoord pe, const FlowKey& key, const Flow& flow) {
   const NodeId tcm = graph_.pe(pe, NodeKind::pe_tcm);
   const NodeId dma = graph_.pe(pe, NodeKind::pe_dma);
   const bool reads = key.direction == read;
-  for (const LinkId link : graph_.route(reads ? key.memory : tcm, reads ? tcm : key.memory))
-    links_[link] += flow.bytes;
+  cross(reads ? key.memory : tcm, reads ? tcm : key.memory, flow.bytes, flow.bytes);
   if (graph_.node(key.memory).kind == NodeKind::hbm_ctrl) slices_[key.memory] += flow.bytes;
   const Time time = message_time(dma, tcm, key, flow.largest);
   if (time > longest_.time) longest_ = {dma, key.memory, flow.largest, time};
+}
+
+/// A queue holds a window at most, so all else that was sent has been received, and all else that was received was sent,
+/// while the launch ran. What comes from the same SIP its sender has counted.
+void Workload::add_queued(PeCoord pe, const QueueSlots& way, const Queued& bytes) {
+  const NodeId tcm = graph_.pe(pe, NodeKind::pe_tcm), peers = graph_.pe(way.peer, NodeKind::pe_tcm);
+  const auto beyond = [&](Bytes all) { return all > way.window ? all - way.window : 0_B; };
+  if (bytes.sent > 0_B) {
+    cross(tcm, way.there, bytes.sent, beyond(bytes.sent));
+    if (graph_.node(way.there).kind == NodeKind::hbm_ctrl) slices_[way.there] += beyond(bytes.sent);
+  }
+  if (bytes.received == 0_B) return;
+  if (way.peer.sip != pe.sip) cross(peers, way.here, 0_B, beyond(bytes.received));
+  if (way.here == tcm) return;
+  cross(way.here, tcm, bytes.received, bytes.received);
+  if (graph_.node(way.here).kind == NodeKind::hbm_ctrl) slices_[way.here] += bytes.received;
 }
 
 /// A read is an empty request and data back, a write is data and an empty acknowledgement.

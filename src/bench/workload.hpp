@@ -1,14 +1,20 @@
 // What a launch asks of each resource of the machine: counted from its recorded programs and the routes of their
 // transfers, before anything is simulated. Knows the machine file and its graph, and nothing of the models.
 //
-// Counted are transfers between PEs and memories, tile by tile of composites, the matrix and vector units, the ports
-// of the TCM and the CPU. Queues are not: what they carry beyond the sender's port is no work of this launch alone.
+// Counted are transfers between PEs and memories, tile by tile of composites, messages through queues, the matrix and
+// vector units, the ports of the TCM and the CPU.
+//
+// Traffic is what crosses a link because of this launch. What it needs is less where queues are concerned: messages may
+// have come before it began, and be under way when it has ended, as many as a queue holds.
 #pragma once
 
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -22,6 +28,15 @@ namespace kernbench::bench {
 /// Replaces `out` by the memory behind virtual bytes, as a PE sees it; false if some of them are not mapped.
 using Translate = std::function<bool(PeCoord pe, address::VirtAddr begin, Bytes size,
                                      std::vector<address::PhysPiece>& out)>;
+
+/// The queue of a direction of a PE.
+struct QueueSlots {
+  PeCoord peer;
+  topology::NodeId there, here;  // where the slots lie that it sends to, and receives from
+  Bytes window;                  // that a ring holds
+};
+/// None if the PE has no such direction.
+using Queues = std::function<std::optional<QueueSlots>(std::string_view direction)>;
 
 /// Of one PE.
 struct PeWork {
@@ -37,14 +52,24 @@ class Workload {
 
   /// Adds the program of one PE of the launch. What it does with bytes that are not mapped is left out: running it
   /// will say what is wrong.
-  void add(const isa::Program& program, const Translate& translate);
+  void add(const isa::Program& program, const Translate& translate, const Queues& queues = {});
 
   const topology::Graph& graph() const { return graph_; }
   const std::vector<PeWork>& pes() const { return pes_; }
-  /// Bytes that cross each link, and that each HBM slice (by its controller) delivers or takes.
+  /// Bytes that cross each link because of the launch; that must cross it before the launch can end; and that each HBM
+  /// slice (by its controller) delivers or takes by then.
   const std::map<topology::LinkId, Bytes>& links() const { return links_; }
+  const std::map<topology::LinkId, Bytes>& needed() const { return needed_; }
   const std::map<topology::NodeId, Bytes>& slices() const { return slices_; }
   Bandwidth slice_bandwidth() const;
+
+  /// Directions that send more than their queue holds.
+  struct Crowded {
+    PeCoord from, to;
+    std::string direction;
+    friend auto operator<=>(const Crowded&, const Crowded&) = default;
+  };
+  const std::set<Crowded>& crowded() const { return crowded_; }
 
   /// The message that takes longest in an idle machine, there and back.
   struct Message {
@@ -68,7 +93,13 @@ class Workload {
   struct Rates;
   class Counter;
 
+  struct Queued {  // through one direction
+    Bytes sent, received;
+  };
+
   void add_flow(PeCoord pe, const FlowKey& key, const Flow& flow);
+  void add_queued(PeCoord pe, const QueueSlots& way, const Queued& bytes);
+  void cross(topology::NodeId from, topology::NodeId to, Bytes traffic, Bytes needed);
   Time message_time(topology::NodeId dma, topology::NodeId tcm, const FlowKey& key, Bytes bytes) const;
   Time memory_time(topology::NodeId memory) const;
 
@@ -76,8 +107,9 @@ class Workload {
   const topology::Graph& graph_;
   std::shared_ptr<const Rates> rates_;
   std::vector<PeWork> pes_;
-  std::map<topology::LinkId, Bytes> links_;
+  std::map<topology::LinkId, Bytes> links_, needed_;
   std::map<topology::NodeId, Bytes> slices_;
+  std::set<Crowded> crowded_;
   Message longest_;
 };
 

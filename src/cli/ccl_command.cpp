@@ -7,8 +7,11 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.hpp"
+#include "bench/run.hpp"
 #include "ccl/plan.hpp"
 #include "cli/command.hpp"
+#include "cli/json_option.hpp"
+#include "kernbench/distributed.hpp"
 #include "kernbench/error.hpp"
 #include "kernbench/graph.hpp"
 #include "runtime/memory_layout.hpp"
@@ -42,7 +45,7 @@ int plan(const Session& session, const PlanOptions& options) {
   const auto config = ccl::load_config(options.machine.ccl_file, options.machine.ccl_overrides(), registry);
   const auto settings = config.settings(options.algorithm.empty() ? config.algorithm() : options.algorithm);
   address::MemoryPools pools(runtime::memory_layout(machine));
-  const auto group = group_of(options.group).value_or(ccl::usual_group(registry, settings));
+  const auto group = group_of(options.group).value_or(ccl::benched_group(registry, settings));
   const auto made = ccl::make_plan(registry, settings, machine, pools, {.group = group});
   const auto windows = ccl::link_windows(made, machine, topology::Graph(machine));
   note(config);
@@ -63,7 +66,7 @@ void add_plan(CLI::App& ccl, Session& session) {
       ->type_name("A");
   command
       ->add_option("--group", options->group,
-                   "What the members are; left out: what the algorithm usually serves")
+                   "What the members are; left out: those of the bench ccl-allreduce")
       ->type_name("sip|cube|pe")
       ->check(CLI::IsMember({"sip", "cube", "pe"}));
   options->machine.declare_option(*command);
@@ -76,12 +79,72 @@ void add_plan(CLI::App& ccl, Session& session) {
       [&session, options] { session.action = [&session, options] { return plan(session, *options); }; });
 }
 
+struct QueuesOptions {
+  MachineChoice machine;
+  std::vector<std::string> words;
+  std::string json;
+};
+
+std::string counters_text(const std::vector<dist::QueueCounters>& all) {
+  std::string text = fmt::format("{:<24} {:<18} {:<12} {:<18} {:>8} {:>9} {:>9} {:>8}\n", "queues of", "PE",
+                                 "direction", "peer", "my_head", "peer_tail", "peer_head", "my_tail");
+  for (const auto& q : all)
+    text += fmt::format("{:<24} {:<18} {:<12} {:<18} {:>8} {:>9} {:>9} {:>8}\n", q.wiring, to_string(q.pe),
+                        q.direction, to_string(q.peer), q.my_head, q.peer_tail_cache, q.peer_head_cache,
+                        q.my_tail);
+  return text;
+}
+
+Json counters_json(const std::vector<dist::QueueCounters>& all) {
+  Json list = Json::array();
+  for (const auto& q : all)
+    list.push_back({{"wiring", q.wiring},
+                    {"pe", to_string(q.pe)},
+                    {"direction", q.direction},
+                    {"peer", to_string(q.peer)},
+                    {"my_head", q.my_head},
+                    {"peer_tail_cache", q.peer_tail_cache},
+                    {"peer_head_cache", q.peer_head_cache},
+                    {"my_tail", q.my_tail}});
+  return list;
+}
+
+int queues(const Session& session, const QueuesOptions& options) {
+  const Bench& bench = session.registry.benches.at("ccl-allreduce");
+  std::vector<dist::QueueCounters> found;
+  const bench::RunResult result = bench::run(
+      bench, bench.read_options(options.words), options.machine.load(session.registry),
+      {.ccl = options.machine.ccl_file,
+       .collectives = &session.registry.collectives,
+       .ccl_overrides = options.machine.ccl_overrides(),
+       .finished = [&](Torch& torch, const bench::RunResult&) { found = dist::queue_counters(torch); }});
+  answer(
+      options.json, [&] { return json_text(counters_json(found)); }, [&] { return counters_text(found); });
+  return result.ok() ? 0 : 1;
+}
+
+void add_queues(CLI::App& ccl, Session& session) {
+  CLI::App* command = ccl.add_subcommand(
+      "queues", "Run the bench ccl-allreduce and print what each queue has counted when it has ended");
+  const auto options = std::make_shared<QueuesOptions>();
+  command
+      ->add_option("option", options->words,
+                   "Options of the bench as option=value; 'describe ccl-allreduce' lists them")
+      ->type_name("option=value");
+  options->machine.declare_option(*command);
+  options->machine.declare_ccl(*command);
+  declare_json(*command, options->json, "Write it for programs");
+  command->callback(
+      [&session, options] { session.action = [&session, options] { return queues(session, *options); }; });
+}
+
 }  // namespace
 
 void add_ccl_command(CLI::App& app, Session& session) {
-  CLI::App* ccl = app.add_subcommand("ccl", "Look at collectives: plan");
+  CLI::App* ccl = app.add_subcommand("ccl", "Look at collectives: plan, queues");
   ccl->require_subcommand(1);
   add_plan(*ccl, session);
+  add_queues(*ccl, session);
   for (CLI::App* command : ccl->get_subcommands({})) command->group("Commands");
 }
 

@@ -14,6 +14,7 @@
 #include "base/memory.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
+#include "cli/json_option.hpp"
 #include "cli/python_bench.hpp"
 #include "cli/usage_error.hpp"
 #include "kernbench/distributed.hpp"
@@ -86,7 +87,10 @@ int run(int argc, char** argv, Registry& registry) {
   cli::add_complete_command(app, session);
   app.footer(kExamples);  // last, or every command would inherit it
   try {
-    app.parse(argc, argv);
+    std::vector<std::string> words = cli::with_json_in_one_word(argc, argv);
+    std::vector<char*> pointers;
+    for (std::string& word : words) pointers.push_back(word.data());
+    app.parse(static_cast<int>(pointers.size()), pointers.data());
   } catch (const CLI::CallForHelp&) {
     return write_stdout(app.help()), kOk;
   } catch (const CLI::CallForVersion& asked) {

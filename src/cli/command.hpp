@@ -49,7 +49,7 @@ struct MachineChoice {
 
   /// `[--ccl F]`, and overrides with the prefix `ccl.`.
   void declare_ccl(CLI::App& command);
-  std::string ccl_file = "default";
+  std::string ccl_file;
   std::vector<std::string> ccl_overrides() const;
 
  private:

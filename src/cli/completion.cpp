@@ -142,7 +142,7 @@ Candidates values_of(const CLI::Option& option, const Reached& reached, const Re
   if (name == "name") return {describable(registry)};
   if (name == "algorithm") return {algorithm_names(registry)};
   if (name == "device") return {{"all", "sip:0"}};
-  if (option.get_type_name() == "FILE") return {{}, true};
+  if (option.get_type_name() == "FILE" || option.get_type_name() == "[FILE]") return {{}, true};
   return {alternatives(option.get_type_name())};
 }
 

@@ -2,9 +2,9 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "base/file.hpp"
 #include "cli/command.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/json_option.hpp"
 #include "report/explain.hpp"
 
 namespace kernbench::cli {
@@ -14,13 +14,16 @@ struct ExplainCommand {
   std::string run;
   std::vector<std::string> what_if;
   bool sensitivity = false;
-  bool json = false;
+  std::string json;  // where to; empty: not wanted
 };
 
 int explain(const Session& session, const ExplainCommand& command) {
   const SavedRun run = SavedRun::open(command.run);
   if (command.what_if.empty() && !command.sensitivity)
-    return write_stdout(command.json ? report::explanation_json(run) : report::explanation(run)), 0;
+    return answer(
+               command.json, [&] { return report::explanation_json(run); },
+               [&] { return report::explanation(run); }),
+           0;
   const report::Rerun rerun(run, session.registry);
   std::vector<report::Variant> variants = command.sensitivity
                                               ? report::sensitivity(run, rerun, session.registry)
@@ -30,8 +33,9 @@ int explain(const Session& session, const ExplainCommand& command) {
   variants.insert(variants.begin(), asked.begin(), asked.end());
   const InterruptFlag interrupt;
   const auto results = rerun.all(variants, &interrupt.flag());
-  write_stdout(command.json ? report::variants_json(run, variants, results)
-                            : report::variants_text(run, variants, results, command.sensitivity));
+  answer(
+      command.json, [&] { return report::variants_json(run, variants, results); },
+      [&] { return report::variants_text(run, variants, results, command.sensitivity); });
   return 0;
 }
 
@@ -52,7 +56,7 @@ void add_explain_command(CLI::App& app, Session& session) {
       ->allow_extra_args(false);
   command->add_flag("--sensitivity", options->sensitivity,
                     "Run it again with every part twice as fast, one at a time, largest gain first");
-  command->add_flag("--json", options->json, "For programs");
+  declare_json(*command, options->json, "Write it for programs");
   command->callback(
       [&session, options] { session.action = [&session, options] { return explain(session, *options); }; });
 }

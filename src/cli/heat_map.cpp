@@ -209,14 +209,21 @@ class HeatMap {
     }
   }
 
+  /// Colours show the whole ramp, however little there is between its ends.
+  std::string narrowness() const {
+    constexpr double kNarrow = 0.05;
+    if (!(most_ > least_) || most_ - least_ > kNarrow * most_) return "";
+    return fmt::format(" (a narrow range: the colours spread {:.1f} %)", 100 * (most_ - least_) / most_);
+  }
+
   void draw_titles(double bottom) {
     const MatrixRequest& r = matrix_.request;
     svg_.text({kMargin, kMargin + 14}, 22, "strong", title(), Svg::Anchor::start);
     svg_.text(
         {kMargin, kMargin + 38}, 14, "muted",
-        fmt::format("A {} of {} each, one at a time, in {}: {} to {}. Rows are where they start, columns "
+        fmt::format("A {} of {} each, one at a time, in {}: {} to {}{}. Rows are where they start, columns "
                     "where they go.",
-                    matrix_.op(), to_string(r.bytes), unit(), digits(least_), digits(most_)),
+                    matrix_.op(), to_string(r.bytes), unit(), digits(least_), digits(most_), narrowness()),
         Svg::Anchor::start);
     svg_.text({kMargin, kMargin + 58}, 14, "muted",
               fmt::format("{}: {}", machine_.source(), topology::headline(machine_)), Svg::Anchor::start);

@@ -27,9 +27,11 @@ topology::Machine MachineChoice::load(const Registry& registry) const {
 
 void MachineChoice::declare_ccl(CLI::App& command) {
   has_ccl_ = true;
-  command.add_option("--ccl", ccl_file, "The collectives' file, or default: the one that ships")
-      ->type_name("F")
-      ->capture_default_str();
+  command
+      .add_option("--ccl", ccl_file,
+                  "The collectives' file, or default: the one that ships; left out: ccl.yaml in the current "
+                  "folder, else the one that ships")
+      ->type_name("F");
 }
 
 std::vector<std::string> MachineChoice::ccl_overrides() const { return overrides_of(true); }

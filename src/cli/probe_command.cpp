@@ -9,6 +9,7 @@
 #include "base/file.hpp"
 #include "base/new_file.hpp"
 #include "cli/command.hpp"
+#include "cli/json_option.hpp"
 #include "cli/probe_matrix.hpp"
 #include "cli/probe_report.hpp"
 #include "kernbench/error.hpp"
@@ -23,7 +24,7 @@ using nlohmann::ordered_json;
 /// What all probes take.
 struct Common {
   MachineChoice machine;
-  bool json = false;
+  std::string json;  // where to; empty: not wanted
   std::string op = "read";
   bool for_memory = false;  // --op or --offset was given
 
@@ -32,7 +33,7 @@ struct Common {
 
 void declare_common(CLI::App& command, Common& common) {
   common.machine.declare_option(command);
-  command.add_flag("--json", common.json, "Print it for programs");
+  declare_json(command, common.json, "Write it for programs");
 }
 
 void declare_op(CLI::App& command, Common& common) {
@@ -57,8 +58,9 @@ CLI::Option* declare_bytes(CLI::App& command, std::int64_t& bytes, const char* a
 int run_catalogue_command(const Session& session, const Common& common) {
   Prober prober(common.machine.load(session.registry));
   const device::Catalogue catalogue = device::run_catalogue(prober);
-  write_stdout(common.json ? catalogue_json(prober.machine(), prober.graph(), catalogue).dump(2) + "\n"
-                           : catalogue_text(prober.machine(), prober.graph(), catalogue));
+  answer(
+      common.json, [&] { return json_text(catalogue_json(prober.machine(), prober.graph(), catalogue)); },
+      [&] { return catalogue_text(prober.machine(), prober.graph(), catalogue); });
   return catalogue.holds() ? 0 : 1;
 }
 
@@ -83,8 +85,9 @@ int run_pair(const Session& session, const PairOptions& options, Bytes for_memor
   check_is_memory(options, memory, options.to);
   const Bytes bytes = options.bytes >= 0 ? Bytes(options.bytes) : memory ? for_memory : for_message;
   const auto result = prober.measure(prober.make_case(from, to, options.direction(), bytes, options.offset));
-  write_stdout(options.json ? probe_json(prober.graph(), result).dump(2) + "\n"
-                            : probe_text(prober.graph(), result));
+  answer(
+      options.json, [&] { return json_text(probe_json(prober.graph(), result)); },
+      [&] { return probe_text(prober.graph(), result); });
   return result.agrees() ? 0 : 1;
 }
 
@@ -164,7 +167,7 @@ std::string summary(const Matrix& matrix) {
 
 int run_matrix(const Session& session, MatrixOptions& options) {
   const bool to_stdout = options.output == "-";
-  if (to_stdout && options.json)
+  if (to_stdout && options.json == "-")
     throw InputError({"cli.usage", "", "-o - and --json both want standard output", "leave one out"});
   Prober prober(options.machine.load(session.registry));
   options.request.op = options.direction();
@@ -176,11 +179,11 @@ int run_matrix(const Session& session, MatrixOptions& options) {
   const Matrix matrix = measure_matrix(prober, options.request);
   if (!options.output.empty()) {
     const std::string svg = draw_matrix(prober.machine(), prober.graph(), matrix);
-    if (to_stdout) return write_stdout(svg), 0;
-    write_file(options.output, svg);
+    to_stdout ? write_stdout(svg) : write_file(options.output, svg);
   }
   const std::string where = options.output.empty() ? "" : options.output + ": ";
-  write_stdout(options.json ? matrix_json(prober.graph(), matrix).dump() + "\n" : where + summary(matrix));
+  if (!options.json.empty()) write_json(options.json, matrix_json(prober.graph(), matrix).dump() + "\n");
+  if (options.json != "-" && !to_stdout) write_stdout(where + summary(matrix));
   return 0;
 }
 

@@ -13,7 +13,7 @@
 #include "bench/run_json.hpp"
 #include "cli/command.hpp"
 #include "cli/interrupt.hpp"
-#include "cli/json_text.hpp"
+#include "cli/json_option.hpp"
 #include "cli/progress.hpp"
 #include "cli/run_text.hpp"
 #include "cli/trace_text.hpp"
@@ -31,6 +31,7 @@ struct RunCommand {
   std::string beside;
   std::string device = "all";
   bool verify = false;
+  bool hazards = false;
   bool strict = false;
   int threads = 0;
   std::string json;
@@ -75,17 +76,18 @@ std::string quoted(const std::string& word) {
   return text + "'";
 }
 
-/// What makes the same run again.
-report::RunRecipe recipe_of(const RunCommand& command) {
+/// What makes the same run again. `ccl` is where its collectives came from: of a file of the current folder too.
+report::RunRecipe recipe_of(const RunCommand& command, const std::string& ccl_source) {
+  const std::string ccl = ccl_source == "default ccl.yaml" ? "default" : ccl_source;
   std::string text = fmt::format("kernbench run --bench {}", quoted(command.bench));
   for (const std::string& word : command.words) text += " " + quoted(word);
   if (command.machine.file != "default") text += " --topology " + quoted(command.machine.file);
   for (const std::string& one : command.machine.overrides) text += " --set " + quoted(one);
-  if (command.machine.ccl_file != "default") text += " --ccl " + quoted(command.machine.ccl_file);
+  if (ccl != "default") text += " --ccl " + quoted(ccl);
   if (command.device != "all") text += " --device " + quoted(command.device);
   if (command.verify) text += " --verify-data";
   if (command.strict) text += " --strict";
-  return {text, command.machine.ccl_file, command.machine.ccl_overrides(), command.verify};
+  return {text, ccl, command.machine.ccl_overrides(), command.verify};
 }
 
 /// A saved run that nobody asked for, which goes when the trace has been made of it.
@@ -107,7 +109,8 @@ std::string keep_result(const RunCommand& command, Torch& torch, const bench::Ru
   const std::uint64_t most = command.save_ops == 0 ? UINT64_MAX : command.save_ops;
   const PassingFile passing(command.trace);
   const std::string& path = command.save.empty() ? passing.path() : command.save;
-  report::save(result, torch, recipe_of(command), path, {.most_ops = most, .interrupt = &interrupt});
+  report::save(result, torch, recipe_of(command, result.ccl), path,
+               {.most_ops = most, .interrupt = &interrupt});
   if (command.trace.empty()) return "";
   return trace_text(command.trace,
                     report::write_trace(SavedRun::open(path), command.trace, command.trace_options));
@@ -139,6 +142,7 @@ int run_bench_command(const Session& session, const RunCommand& command) {
                        .collectives = &session.registry.collectives,
                        .ccl_overrides = command.machine.ccl_overrides(),
                        .verify = command.verify,
+                       .hazards = command.hazards,
                        .strict = command.strict,
                        .threads = command.threads,
                        .interrupt = &interrupt.flag(),
@@ -153,7 +157,7 @@ int run_bench_command(const Session& session, const RunCommand& command) {
   return exit_code(result);
 }
 
-/// `--json "$OUT"` of a variable that nobody set.
+/// `--save "$OUT"` of a variable that nobody set.
 CLI::Validator needs_a_name() {
   return {[](std::string& text) { return std::string(text.empty() ? "the name of the file is empty" : ""); },
           ""};
@@ -179,6 +183,8 @@ void declare(CLI::App& command, RunCommand& options, const Session& session) {
       ->type_name("all|sip:N")
       ->capture_default_str();
   command.add_flag("--verify-data", options.verify, "Compute the numbers and compare them with a reference");
+  command.add_flag("--hazards", options.hazards,
+                   "Look for races that hardware would not forgive; --verify-data and --strict do so too");
   command.add_flag("--strict", options.strict, "Let hazards fail the run");
   command
       .add_option("--threads", options.threads,
@@ -186,9 +192,7 @@ void declare(CLI::App& command, RunCommand& options, const Session& session) {
       ->type_name("N")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();
-  command.add_option("--json", options.json, "Write the result for programs; - for standard output")
-      ->type_name("FILE")
-      ->check(needs_a_name());
+  declare_json(command, options.json, "Write the result for programs");
   command
       .add_option("--save", options.save,
                   "Keep everything the run did in a file (SQLite), for explain, trace, diff and report")

@@ -98,13 +98,16 @@ void put_deepest_queue(std::string& out, const RunResult& result) {
 }
 
 void put_hazards(std::string& out, const RunResult& result) {
-  const auto& hazards = result.hazards;
-  fmt::format_to(std::back_inserter(out), "hazards          {}\n",
-                 hazards.empty() ? "none" : std::to_string(hazards.size()));
+  const auto to = std::back_inserter(out);
+  if (!result.hazards) {
+    out += "hazards          not looked for (--hazards does)\n";
+    return;
+  }
+  const auto& hazards = *result.hazards;
+  fmt::format_to(to, "hazards          {}\n", hazards.empty() ? "none" : std::to_string(hazards.size()));
   for (std::size_t i = 0; i < std::min(hazards.size(), kMostHazards); ++i)
-    fmt::format_to(std::back_inserter(out), "  {}\n", hazards[i].text);
-  if (hazards.size() > kMostHazards)
-    fmt::format_to(std::back_inserter(out), "  and {} more\n", hazards.size() - kMostHazards);
+    fmt::format_to(to, "  {}\n", hazards[i].text);
+  if (hazards.size() > kMostHazards) fmt::format_to(to, "  and {} more\n", hazards.size() - kMostHazards);
 }
 
 }  // namespace
@@ -117,8 +120,9 @@ std::string run_headline(const RunResult& result) {
     out += fmt::format("[FAIL] launch '{}' took {}, less than the {} that {} needs: an error of the model\n",
                        launch->trace.name, to_string(launch->trace.pe_exec), to_string(launch->bound.time),
                        launch->bound.resource);
-  if (result.strict && !result.hazards.empty())
-    out += fmt::format("[FAIL] hazards: {} (--strict)\n", result.hazards.size());
+  if (result.strict && result.hazards && !result.hazards->empty())
+    out += fmt::format("[FAIL] hazards: {} (--strict); the first: {}\n", result.hazards->size(),
+                       result.hazards->front().text);
   return out;
 }
 
@@ -135,6 +139,9 @@ std::string run_summary(const RunResult& result) {
   const std::vector<std::string> idealised = result.machine.idealised();
   fmt::format_to(std::back_inserter(out), "machine          {}{}\n", result.machine.source(),
                  idealised.empty() ? "" : fmt::format("; idealised: {}", join(idealised)));
+  fmt::format_to(std::back_inserter(out), "collectives      {}\n", result.ccl);
+  for (const std::string& warning : result.warnings)
+    fmt::format_to(std::back_inserter(out), "warning          {}\n", warning);
   fmt::format_to(std::back_inserter(out), "wall             {:.3f} s, {:.1f} M events, {:.0f} MB\n",
                  result.wall.seconds, static_cast<double>(result.wall.events) / 1e6, result.wall.peak_rss_mb);
   return out;

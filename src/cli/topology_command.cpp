@@ -11,7 +11,7 @@
 #include "base/file.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
-#include "cli/json_text.hpp"
+#include "cli/json_option.hpp"
 #include "cli/machine_tree.hpp"
 #include "kernbench/error.hpp"
 #include "kernbench/graph.hpp"
@@ -29,22 +29,22 @@ void add_show(CLI::App& topology, Session& session) {
   struct Options {
     MachineChoice machine;
     bool yaml = false;
-    bool json = false;
+    std::string json;  // where to; empty: not wanted
   };
   CLI::App* command = topology.add_subcommand("show", "Print a machine: counts, capacities, rates, peaks");
   const auto options = std::make_shared<Options>();
   options->machine.declare(*command);
   command->add_flag("--yaml", options->yaml, "Print it as a complete machine file");
-  command->add_flag("--json", options->json, "Print it for programs, with derived peaks");
+  declare_json(*command, options->json, "Write it for programs, with derived peaks");
   command->callback([&session, options] {
     session.action = [&session, options] {
-      if (options->yaml && options->json)
+      if (options->yaml && !options->json.empty())
         throw InputError({"cli.usage", "", "--yaml and --json exclude each other", "leave one out"});
       const Machine machine = options->machine.load(session.registry);
       const Graph graph(machine);
-      write_stdout(options->yaml   ? topology::to_yaml(machine)
-                   : options->json ? json_text(topology::to_json(machine, graph))
-                                   : machine_tree(machine, graph));
+      if (!options->json.empty()) write_json(options->json, json_text(topology::to_json(machine, graph)));
+      if (options->json != "-")
+        write_stdout(options->yaml ? topology::to_yaml(machine) : machine_tree(machine, graph));
       return 0;
     };
   });

@@ -38,6 +38,17 @@ std::vector<QueueCounters> Wirings::counters() const {
   return out;
 }
 
+/// The calling rank's own stream if it is on that SIP, else that of a rank which takes part. In another's, the
+/// installation could come behind a launch that waits for one which comes after it.
+runtime::Stream& Wirings::stream_for(int sip, const device::InstalledWiring& wiring) {
+  if (engine_.current_stream().sip() == sip) return engine_.current_stream();
+  if (engine_.devices_are_pes())
+    for (int device = 0; device < engine_.devices(); ++device)
+      if (engine_.sip_of(device) == sip && !wiring.ends(engine_.pe_of(device)).empty())
+        return engine_.stream(device);
+  return engine_.stream_of_sip(sip);
+}
+
 /// Launches that were given up have taken all queues with them; else the old ones are replaced.
 void Wirings::install(Entry& entry) {
   device::QueueBook& book = engine_.processors().queues();
@@ -51,7 +62,7 @@ void Wirings::install(Entry& entry) {
   wired.installs.clear();
   for (int sip = 0; sip < engine_.machine().sips(); ++sip)
     if (!wired.wiring->pes_of(sip).empty())
-      wired.installs.push_back(engine_.install(engine_.stream_of_sip(sip), wired.wiring, replaced));
+      wired.installs.push_back(engine_.install(stream_for(sip, *wired.wiring), wired.wiring, replaced));
   entry.given_up = engine_.times_given_up();
   entry.generation = generation_;
 }

@@ -27,12 +27,6 @@ class Wirings {
 
   /// Submits the installation if it is needed.
   const Wired& ready(const ccl::Settings& settings, const ccl::PlanRequest& request);
-  /// Calls `fn` with every wiring that is installed.
-  template <class Fn>
-  void for_each(Fn fn) const {
-    for (const auto& [key, entry] : entries_)
-      if (entry.wired.wiring && entry.given_up == engine_.times_given_up()) fn(entry.wired);
-  }
   /// Of those that are installed.
   std::vector<QueueCounters> counters() const;
   /// Collectives have failed: what is in the queues is nobody's.
@@ -54,6 +48,7 @@ class Wirings {
   };
 
   void install(Entry& entry);
+  runtime::Stream& stream_for(int sip, const device::InstalledWiring& wiring);
 
   runtime::Engine& engine_;
   const ccl::Registry& registry_;

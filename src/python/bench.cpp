@@ -161,7 +161,7 @@ auto listening(Fn fn) {
 
 bench::RunResult run_bench(const std::string& name, const std::vector<std::string>& words,
                            const topology::Machine& machine, const std::string& device, bool verify,
-                           bool strict, int threads, const std::string& ccl,
+                           bool hazards, bool strict, int threads, const std::string& ccl,
                            const std::vector<std::string>& ccl_overrides) {
   const Bench& bench = registry().benches.at(name);
   const Options options = bench.read_options(words);
@@ -173,6 +173,7 @@ bench::RunResult run_bench(const std::string& name, const std::vector<std::strin
     how.collectives = &registry().collectives;
     how.ccl_overrides = ccl_overrides;
     how.verify = verify;
+    how.hazards = hazards;
     how.strict = strict;
     how.threads = threads;
     how.interrupt = &interrupt;
@@ -212,7 +213,8 @@ void bind_result(py::module_& m) {
           "(trace, lower bound in ns, what sets it) of each launch.")
       .def_readonly("summary", &RunResult::summary)
       .def_readonly("critical_path", &RunResult::critical_path)
-      .def_readonly("hazards", &RunResult::hazards)
+      .def_readonly("hazards", &RunResult::hazards, "None: nobody looked for them.")
+      .def_readonly("warnings", &RunResult::warnings, "Queues that limit the bandwidth of their links.")
       .def_readonly("_log", &RunResult::log)
       .def(
           "to_json", [](const RunResult& r) { return to_json(r).dump(2); },

@@ -141,8 +141,9 @@ py::dict run_functional_algorithm(const std::string& algorithm, const topology::
                                   const std::string& group, int world_size, const py::list& inputs,
                                   const std::string& op, int root) {
   ccl::Registry& known = collectives();
-  const auto members = ccl::members_of(machine, known.mapper(known.algorithm(algorithm).mapper),
-                                       {.group = groups_of({group}).front(), .world_size = world_size});
+  ccl::MemberRequest who{.group = groups_of({group}).front()};
+  if (world_size > 0) who.world_size = world_size;
+  const auto members = ccl::members_of(machine, known.mapper(known.algorithm(algorithm).mapper), who);
   ccl::Call call;
   call.op = ccl::parse_reduce_op(op);
   call.root = root;

@@ -59,8 +59,9 @@ dist::Group group_of(py::handle value) {
   if (py::isinstance<py::str>(value)) {
     const auto name = value.cast<std::string>();
     if (name == "cubes") return dist::Group(Torch::Ahbm::cubes);
+    if (name == "pes") return dist::Group(Torch::Ahbm::pes);
     throw InputError({"dist.group", "group", fmt::format("group '{}'", name),
-                      "give torch.ahbm.cubes, a list of ranks, or none for all"});
+                      "give torch.ahbm.cubes, torch.ahbm.pes, a list of ranks, or none for all"});
   }
   std::vector<int> ranks;
   for (const py::handle rank : value) ranks.push_back(rank.cast<int>());

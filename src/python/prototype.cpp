@@ -8,10 +8,8 @@
 #include "base/file.hpp"
 #include "base/text.hpp"
 #include "base/yaml.hpp"
-#include "device/pe.hpp"
-#include "device/pe_ipcq.hpp"
-#include "device/queue_port.hpp"
 #include "dist/state.hpp"
+#include "kernbench/distributed.hpp"
 #include "kernbench/error.hpp"
 #include "kernbench/run_bench.hpp"
 #include "python/host.hpp"
@@ -103,16 +101,10 @@ py::list install_wiring(const PyTorch& self, const std::string& topology, const 
 
 /// (PE, direction, my_head, my_tail, peer_head_cache, peer_tail_cache) of every queue that is installed.
 py::list queue_pointers(const PyTorch& self) {
-  runtime::Engine& engine = self.host->torch_to_look_at().engine();
   py::list all;
-  dist::State::of(engine).wirings().for_each([&](const dist::Wired& wired) {
-    for (const PeCoord pe : wired.plan.members.pes())
-      if (const auto* ports = engine.processors().pe(pe).ipcq().find(*wired.wiring))
-        for (const auto& port : *ports)
-          all.append(py::make_tuple(to_string(pe), port->plan.direction, port->sends.my_head(),
-                                    port->receives.my_tail(), port->receives.peer_head_cache(),
-                                    port->sends.peer_tail_cache()));
-  });
+  for (const auto& q : dist::queue_counters(self.host->torch_to_look_at()))
+    all.append(py::make_tuple(to_string(q.pe), q.direction, q.my_head, q.my_tail, q.peer_head_cache,
+                              q.peer_tail_cache));
   return all;
 }
 

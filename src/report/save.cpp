@@ -228,7 +228,8 @@ class Saver {
   void write_hazards(Database& database) {
     TableWriter table(database, "hazards", sums_);
     std::int64_t id = 0;
-    for (const auto& hazard : result_.hazards) table.row(++id, hazard.kind, hazard.text, hazard.occurrences);
+    for (const auto& hazard : result_.hazards.value_or(std::vector<runtime::HazardReport>()))
+      table.row(++id, hazard.kind, hazard.text, hazard.occurrences);
   }
 
   void write_path(Database& database) {

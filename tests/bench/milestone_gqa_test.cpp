@@ -40,7 +40,7 @@ TEST(MilestoneGqa, ValidationWritesFourRowsWithExactCounts) {
   const auto [result, sweep] = run_gqa({});
   ::unsetenv("GQA_VALIDATION");
   EXPECT_EQ(result.report.outcome(), true);
-  EXPECT_TRUE(result.hazards.empty());
+  EXPECT_TRUE(result.hazards.value_or(std::vector<runtime::HazardReport>()).empty());
   EXPECT_EQ(sweep["version"], 1);
   EXPECT_EQ(sweep["validation_scale"], true);
   EXPECT_EQ(sweep["panels"],

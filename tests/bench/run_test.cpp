@@ -155,9 +155,13 @@ TEST(Run, HazardsFailItOnlyIfStrict) {
     const Tensor x = torch.empty({16}, f16, DPPolicy{.pe = Split::column_wise, .num_cubes = 1, .num_pes = 2});
     torch.launch("race", all_to_one_place, x);
   };
-  const RunResult lenient = run_mine(host);
-  EXPECT_EQ(lenient.hazards.size(), 1u);
+  const RunResult lenient = run_mine(host, {.hazards = true});
+  ASSERT_TRUE(lenient.hazards);
+  EXPECT_EQ(lenient.hazards->size(), 1u);
   EXPECT_TRUE(lenient.ok());
+  const RunResult quick = run_mine(host);
+  EXPECT_FALSE(quick.hazards);
+  EXPECT_TRUE(to_json(quick)["hazards"].is_null());
   EXPECT_FALSE(run_mine(host, {.strict = true}).ok());
 }
 
@@ -203,9 +207,10 @@ TEST(RunJson, HasEveryKey) {
   const auto json = to_json(run_shipped("matmul-composite", {"M=64"}));
   std::vector<std::string> keys;
   for (const auto& [key, value] : json.items()) keys.push_back(key);
-  EXPECT_THAT(keys, ElementsAre("kernbench", "bench", "options", "device", "machine", "ok", "verified",
-                                "complaints", "failure", "sim", "launches", "op_log_summary", "utilization",
-                                "links", "lower_bound_ns", "critical_path", "hazards", "results", "wall"));
+  EXPECT_THAT(
+      keys, ElementsAre("kernbench", "bench", "options", "device", "machine", "ccl", "ok", "verified",
+                        "complaints", "failure", "sim", "launches", "op_log_summary", "utilization", "links",
+                        "lower_bound_ns", "critical_path", "hazards", "warnings", "results", "wall"));
   EXPECT_EQ(json["options"]["M"], 64);
   EXPECT_EQ(json["options"]["variant"], "ref_ref");
   EXPECT_TRUE(json["verified"].is_null());

@@ -142,7 +142,7 @@ TEST(Config, MistakesAreRefusedWithTheirPlace) {
        "known algorithms: hello_send"},
       {"algorithms: {a.b: {module: barrier}}\n", "ccl.name", "my.yaml:1:14", "dot"},
       {"algorithms: {barrier: {topology: torus}}\n", "param.choice", "my.yaml:1:34", "torus_2d"},
-      {"algorithms: {ring_allreduce: {topology: torus_2d}}\n", "ccl.topology", "my.yaml:1:43",
+      {"algorithms: {ring_allreduce: {topology: torus_2d}}\n", "ccl.topology", "my.yaml:1:41",
        "right with ring_1d, ring_1d_unidir, none"},
       {"algorithms: {mine: {module: tree_allreduce, topology: ring_1d}}\n", "ccl.topology", "my.yaml:1:55",
        "right with tree_binary, none"},

@@ -46,6 +46,40 @@ TEST_F(CclCommand, PlansAnyAlgorithmOnAnyMachine) {
               HasSubstr("sip0.cube0.pe0  rank1 sip1.cube0.pe0"));
 }
 
+TEST_F(CclCommand, PlansWhatTheBenchWouldRun) {
+  const auto plan = [](const std::string& algorithm) {
+    return succeeds({"ccl", "plan", "--algorithm", algorithm, "--topology", "small"});
+  };
+  EXPECT_THAT(plan("ring_allreduce"), HasSubstr("4 ranks, each a cube: 1 SIP × 4 cubes × 1 PE; 1 lane"));
+  EXPECT_THAT(plan("hierarchical_allreduce"),
+              HasSubstr("32 ranks, each a pe: 1 SIP × 4 cubes × 8 PEs; 1 lane"));
+  EXPECT_THAT(succeeds({"ccl", "plan", "--algorithm", "ring_allreduce", "--group", "sip"}),
+              HasSubstr("2 ranks, each a sip: 2 SIPs × 1 cube × 1 PE; 1 lane"));
+}
+
+// A ring sends E alone.
+TEST_F(CclCommand, WarnsOnlyOfDirectionsThatAreUsed) {
+  const std::string plan = succeeds({"ccl", "plan", "--algorithm", "ring_allreduce", "--group", "sip"});
+  EXPECT_THAT(plan, HasSubstr(" E: sip"));
+  EXPECT_THAT(plan, Not(HasSubstr(" W: sip")));
+}
+
+// 2 SIPs × 16 cubes in a ring: everybody's one tile goes past the 31 others.
+TEST_F(CclCommand, ShowsWhatQueuesHaveCounted) {
+  const auto json =
+      nlohmann::json::parse(succeeds({"ccl", "queues", "algorithm=ring_allreduce", "n_elem=16", "--json"}));
+  std::size_t sending = 0;
+  for (const auto& queue : json) {
+    if (queue["wiring"] != "ring_allreduce" || queue["my_head"] == 0) continue;
+    ++sending;
+    EXPECT_EQ(queue["direction"], "E");
+    EXPECT_EQ(queue["my_head"], 31);
+    EXPECT_EQ(queue["peer_tail_cache"], 31);
+  }
+  EXPECT_EQ(sending, 32u);
+  EXPECT_THAT(succeeds({"ccl", "queues", "--topology", "small"}), StartsWith("queues of"));
+}
+
 TEST_F(CclCommand, PlansOnlyTheRingsThatAreUsed) {
   const auto plan = [](const std::string& topology) {
     return succeeds({"ccl", "plan", "--algorithm", "ring_allreduce", "--topology", "small", "--set",

@@ -40,6 +40,18 @@ void expect_parts_add_up(const json& result) {
   EXPECT_EQ(sum, ps(result["total_ns"])) << result.dump();
 }
 
+TEST(Probe, JsonTakesAFileLikeEverywhere) {
+  const auto file = std::filesystem::temp_directory_path() / "kernbench-probe.json";
+  const std::vector<std::string> words = {"probe", "latency", "sip0.cube0.pe0", "sip0.cube0.hbm_ctrl.pe0"};
+  auto command = words;
+  command.insert(command.begin(), KERNBENCH_BINARY);
+  const std::string text = expect_success(run_program(command));
+  command.insert(command.end(), {"--json", file.string()});
+  EXPECT_EQ(expect_success(run_program(command)), text);
+  EXPECT_EQ(json::parse(std::ifstream(file))["op"], "read");
+  std::filesystem::remove(file);
+}
+
 TEST(ProbeCommand, BareRunsTheCatalogueAndEndsWithItsVerdicts) {
   const Outcome outcome = probe({});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;

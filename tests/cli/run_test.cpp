@@ -77,6 +77,46 @@ TEST_F(RunCommand, QuietLeavesTheBenchsLine) {
             "va-offset-verify 32 PEs × 64 f16: 0.030 us: OK\n");
 }
 
+TEST_F(RunCommand, LooksForHazardsOnlyIfAsked) {
+  const std::vector<std::string> bench = {"--bench", "va_offset_verify", "n_elem=64", "--topology", "small"};
+  const auto with = [&](const char* option) {
+    auto words = bench;
+    words.emplace_back(option);
+    return succeeds(words);
+  };
+  EXPECT_THAT(succeeds(bench), HasSubstr("hazards          not looked for"));
+  for (const char* option : {"--hazards", "--verify-data", "--strict"})
+    EXPECT_THAT(with(option), HasSubstr("hazards          none"));
+}
+
+// The next word is the file, unless it starts with -- or contains =.
+TEST_F(RunCommand, JsonTakesAFileOrStandardOutput) {
+  const std::vector<std::string> bench = {"--bench", "va_offset_verify", "--topology", "small"};
+  const auto said = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), bench.begin(), bench.end());
+    return succeeds(words);
+  };
+  EXPECT_TRUE(Json::parse(said({"--json", "n_elem=64"})).is_object());
+  EXPECT_TRUE(Json::parse(said({"n_elem=64", "--json", "--quiet"})).is_object());
+  EXPECT_TRUE(Json::parse(said({"n_elem=64", "--json"})).is_object());
+  EXPECT_TRUE(Json::parse(said({"n_elem=64", "--json", "-"})).is_object());
+  EXPECT_THAT(said({"--json", "out.json", "n_elem=64"}), StartsWith("va-offset-verify"));
+  EXPECT_EQ(json_of("out.json")["options"]["n_elem"], 64);
+  EXPECT_THAT(said({"--json=a=b.json", "n_elem=64"}), StartsWith("va-offset-verify"));
+  EXPECT_EQ(json_of("a=b.json")["options"]["n_elem"], 64);
+}
+
+TEST_F(RunCommand, SaysWhichCclFileItUsed) {
+  const std::vector<std::string> bench = {"--bench", "ccl-allreduce", "n_elem=8", "--topology", "small"};
+  EXPECT_THAT(succeeds(bench), HasSubstr("collectives      default ccl.yaml\n"));
+  std::ofstream(path() / "ccl.yaml") << "defaults: {algorithm: ring_allreduce}\n";
+  EXPECT_THAT(succeeds(bench),
+              AllOf(StartsWith("ring_allreduce (ws=1)"), HasSubstr("collectives      ccl.yaml\n")));
+  auto shipped = bench;
+  shipped.insert(shipped.end(), {"--ccl", "default"});
+  EXPECT_THAT(succeeds(shipped), StartsWith("intercube_allreduce"));
+}
+
 // 128 ranks on one SIP and 8 on the next: windows with work for two threads.
 TEST_F(RunCommand, ThreadsChangeNothingButTheTimeItTakes) {
   const auto result = [&](const char* threads) {
@@ -276,10 +316,10 @@ TEST(RunText, LongNamesOfLaunchesDoNotShiftTheColumns) {
 
 TEST(RunText, HazardsAreFailuresIfStrict) {
   bench::RunResult result = with_launch(10_ns, 10_ns);
-  result.hazards.push_back({"write-write", "two writes", 3});
+  result.hazards = std::vector<runtime::HazardReport>{{"write-write", "two writes", 3}};
   EXPECT_THAT(cli::run_headline(result), Not(HasSubstr("FAIL")));
   result.strict = true;
-  EXPECT_THAT(cli::run_headline(result), HasSubstr("[FAIL] hazards: 1 (--strict)"));
+  EXPECT_THAT(cli::run_headline(result), HasSubstr("[FAIL] hazards: 1 (--strict); the first: two writes"));
 }
 
 TEST(Progress, IsABarOfRequests) {

@@ -51,7 +51,7 @@ INSTANTIATE_TEST_SUITE_P(Rings, RingOfRanks,
                                            Ring{"twelve_pes_large", 12, Order::send_first, kLarge, true},
                                            Ring{"twelve_pes_receive_first", 12, Order::receive_first, kLarge,
                                                 true}),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& of) { return std::string(of.param.name); });
 
 TEST(Messages, GoToSeveralRanksAtOnceAndInTheirOrder) {
   Torch torch(machine(3, "1x1"));
