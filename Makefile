@@ -19,7 +19,7 @@ build:
 	@cmake --build --preset release --target kernbench $(quietly)
 
 run: build
-	@build/release/kernbench run --bench ccl-allreduce --verify-data
+	@build/release/kernbench run --bench ccl-allreduce --verify-data --report report.html
 
 python:
 	@scripts/setup.sh python
@@ -57,7 +57,7 @@ lint:
 	@clang-format --dry-run -Werror $(sources)
 	python3 scripts/check_layers.py
 	@cmake --preset release -B build/lint -DKERNBENCH_TESTS=ON -DKERNBENCH_BENCH=ON -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON > /dev/null
-	@cmake --build build/lint --target guides src/topology/embedded_machines.cpp src/ccl/embedded_ccl.cpp > /dev/null
+	@cmake --build build/lint --target guides src/topology/embedded_machines.cpp src/ccl/embedded_ccl.cpp src/report/embedded_web.cpp > /dev/null
 	python3 scripts/lint.py build/lint
 
 clean:

@@ -5,7 +5,8 @@ set -euo pipefail
 
 build=(g++ cmake ninja-build make ccache libfmt-dev libcli11-dev nlohmann-json3-dev libyaml-cpp-dev libsqlite3-dev zlib1g-dev)
 python=(python3 python3-dev python3-numpy pybind11-dev)
-test=(libgtest-dev libgmock-dev libopenblas-dev python3 python3-pytest mypy sqlite3)
+# Chromium is the largest of these: about 90 MB to fetch, 360 MB on disk. Pages are tested in it; without it that test is skipped.
+test=(libgtest-dev libgmock-dev libopenblas-dev python3 python3-pytest mypy sqlite3 chromium)
 bench=(libbenchmark-dev libopenblas-dev python3 python3-simpy3)
 lint=(clang-format clang-tidy-16 git python3)
 

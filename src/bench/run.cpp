@@ -207,6 +207,9 @@ void add_run(RunResult& result, const Torch& torch, int threads, bool look_for_h
   std::future hash = std::async(when, [&] { return result.log->hash(); });
   result.summary = result.log->summary();
   result.critical_path = result.log->critical_path();
+  if (!result.failure
+           .empty())  // the launch that failed is never complete; its operations still took their time
+    result.total = std::max(result.total, result.critical_path.end);
   result.hash = hash.get();
   if (look_for_hazards) result.hazards = hazards.get();
 }

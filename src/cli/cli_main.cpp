@@ -36,6 +36,7 @@ constexpr const char* kExamples =
     "  kernbench run --bench ccl-allreduce --verify-data     an all-reduce over all SIPs\n"
     "  kernbench run --bench gpt3-qkv --save run.db          keep everything it did\n"
     "  kernbench explain run.db --sensitivity               why it took that long, and what would help\n"
+    "  kernbench report run.db -o report.html               a page about it for a browser\n"
     "  kernbench topology show                              the default machine\n"
     "  kernbench topology show small --set sip.cube_mesh.w=4\n"
     "  kernbench topology check my_machine.yaml\n"
@@ -81,6 +82,7 @@ int run(int argc, char** argv, Registry& registry) {
   cli::add_describe_command(app, session);
   cli::add_ccl_command(app, session);
   cli::add_probe_command(app, session);
+  cli::add_report_command(app, session);
   cli::add_completion_command(app, session);
   cli::add_version_command(app, session);
   for (CLI::App* command : app.get_subcommands({})) command->group("Commands");

@@ -19,6 +19,7 @@
 #include "cli/trace_text.hpp"
 #include "kernbench/error.hpp"
 #include "kernbench/torch.hpp"
+#include "report/html.hpp"
 #include "report/save.hpp"
 
 namespace kernbench::cli {
@@ -38,6 +39,7 @@ struct RunCommand {
   std::string save;
   std::uint64_t save_ops = 0;  // 0: all
   std::string trace;
+  std::string page;  // of the run, in HTML
   report::TraceOptions trace_options;
   bool quiet = false;
 
@@ -86,11 +88,12 @@ report::RunRecipe recipe_of(const RunCommand& command, const std::string& ccl_so
   if (ccl != "default") text += " --ccl " + quoted(ccl);
   if (command.device != "all") text += " --device " + quoted(command.device);
   if (command.verify) text += " --verify-data";
+  if (command.hazards) text += " --hazards";
   if (command.strict) text += " --strict";
   return {text, ccl, command.machine.ccl_overrides(), command.verify};
 }
 
-/// A saved run that nobody asked for, which goes when the trace has been made of it.
+/// A saved run that nobody asked for, which goes when the trace or the page has been made of it.
 class PassingFile {
  public:
   explicit PassingFile(const std::string& beside) : path_(fmt::format("{}.{}.db", beside, ::getpid())) {}
@@ -103,17 +106,24 @@ class PassingFile {
   const std::string path_;
 };
 
-/// Keeps the run as a file, as trace events, or both. What there is to say of it.
-std::string keep_result(const RunCommand& command, Torch& torch, const bench::RunResult& result,
-                        const std::atomic<bool>& interrupt) {
+/// Keeps the run as a file, as trace events, as a page. What there is to say of it.
+std::string keep_result(const Session& session, const RunCommand& command, Torch& torch,
+                        const bench::RunResult& result, const std::atomic<bool>& interrupt) {
   const std::uint64_t most = command.save_ops == 0 ? UINT64_MAX : command.save_ops;
-  const PassingFile passing(command.trace);
+  const PassingFile passing(command.trace.empty() ? command.page : command.trace);
   const std::string& path = command.save.empty() ? passing.path() : command.save;
   report::save(result, torch, recipe_of(command, result.ccl), path,
                {.most_ops = most, .interrupt = &interrupt});
-  if (command.trace.empty()) return "";
-  return trace_text(command.trace,
-                    report::write_trace(SavedRun::open(path), command.trace, command.trace_options));
+  std::string kept;
+  if (!command.trace.empty())
+    kept += trace_text(command.trace,
+                       report::write_trace(SavedRun::open(path), command.trace, command.trace_options));
+  if (!command.page.empty()) {
+    const std::vector<std::string> names(command.save.empty() ? 1 : 0, command.bench);
+    write_file(command.page, report::html_page({SavedRun::open(path)}, session.registry.components, names));
+    kept += fmt::format("{}: a page about this run; open it in a browser\n", command.page);
+  }
+  return kept;
 }
 
 int run_bench_command(const Session& session, const RunCommand& command) {
@@ -127,12 +137,15 @@ int run_bench_command(const Session& session, const RunCommand& command) {
   if (!command.json.empty() && !command.json_to_stdout()) check_writable(command.json);
   if (!command.save.empty()) report::check_place(command.save);
   if (!command.trace.empty()) check_writable(command.trace);
+  if (!command.page.empty()) check_writable(command.page);
   const InterruptFlag interrupt;
+  const bool talks = !command.quiet && !command.json_to_stdout();
+  std::string kept;
   std::function<void(Torch&, const bench::RunResult&)> finished;
-  if (!command.save.empty() || !command.trace.empty())
+  if (!command.save.empty() || !command.trace.empty() || !command.page.empty())
     finished = [&](Torch& torch, const bench::RunResult& run) {
-      const std::string kept = keep_result(command, torch, run, interrupt.flag());
-      if (!command.quiet && !command.json_to_stdout()) write_stdout(kept);
+      kept = keep_result(session, command, torch, run, interrupt.flag());
+      if (talks && !run.failure.empty()) write_stdout(kept);  // the failure is thrown next
     };
   bench::RunResult result = [&] {
     ProgressDisplay display(command.quiet ? ProgressDisplay::Kind::none : ProgressDisplay::kind_for_stderr());
@@ -154,6 +167,7 @@ int run_bench_command(const Session& session, const RunCommand& command) {
         fmt::format("kernbench: note: {} of {} threads could not be started; the result is the same\n",
                     result.wall.threads_missing, command.threads));
   write_result(command, result, interrupt);
+  if (talks && !kept.empty()) write_stdout("\n" + kept);
   return exit_code(result);
 }
 
@@ -215,6 +229,9 @@ void declare(CLI::App& command, RunCommand& options, const Session& session) {
       ->type_name("N")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  command.add_option("--report", options.page, "Write a page about the run that works offline (HTML)")
+      ->type_name("FILE")
+      ->check(needs_a_name());
   command.add_flag("--quiet", options.quiet, "Print the bench's line alone, and no progress");
 }
 

@@ -200,6 +200,8 @@ TEST_F(SavedRuns, ADeadlockIsSavedWithWhatWasDoneBeforeIt) {
   EXPECT_THAT(saved.value("failure"), HasSubstr("1 program cannot go on"));
   const auto loads = saved.query("SELECT count(*) FROM ops WHERE kind = 'dma_read'");
   EXPECT_EQ(std::get<std::int64_t>(loads[0][0]), 8);
+  const auto last = saved.query("SELECT max(end_ps) FROM ops");
+  EXPECT_EQ(saved.total().ps(), std::get<std::int64_t>(last[0][0]));  // not before what was seen to happen
   EXPECT_EQ(saved.log().hash(), saved.hash());
 }
 

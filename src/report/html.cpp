@@ -1,0 +1,130 @@
+#include "report/html.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "kernbench/error.hpp"
+#include "report/embedded.hpp"
+#include "report/page_data.hpp"
+#include "topology/floor_plan.hpp"
+
+namespace kernbench::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string_view embedded(std::string_view name) {
+  const EmbeddedText* file = kEmbeddedTexts;
+  while (file->name != nullptr && name != file->name) ++file;
+  KB_ASSERT(file->name != nullptr, "web/{} is not compiled in", name);
+  return file->text;
+}
+
+/// All modules as one: imports go, for everything is there; exports become plain declarations.
+std::string joined_modules() {
+  std::string script;
+  for (const EmbeddedText* file = kEmbeddedTexts; file->name != nullptr; ++file) {
+    if (!std::string_view(file->name).ends_with(".js")) continue;
+    std::istringstream lines(file->text);
+    for (std::string line; std::getline(lines, line);) {
+      if (line.starts_with("import ")) continue;
+      script += line.starts_with("export ") ? line.substr(7) : line;
+      script += '\n';
+    }
+  }
+  return script;
+}
+
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text)
+    out += c == '&' ? "&amp;" : c == '<' ? "&lt;" : c == '>' ? "&gt;" : std::string(1, c);
+  return out;
+}
+
+/// JSON inside a <script>: no `</script` may end it early. `<` is only ever inside strings.
+std::string inlined(const Json& json) {
+  std::string out;
+  for (const char c : json.dump(-1, ' ', false, Json::error_handler_t::replace))
+    out += c == '<' ? "\\u003c" : std::string(1, c);
+  return out;
+}
+
+/// Parts that have a load carry a variable in place of a colour: the page sets it as time goes on.
+std::string plan_of(const topology::Machine& machine, const topology::Graph& graph) {
+  return topology::draw_floor_plan(
+      machine, graph,
+      {.node = [](topology::NodeId node) { return fmt::format("var(--n{})", node.index); },
+       .link = [](topology::LinkId link) { return fmt::format("var(--l{})", link.index); },
+       .cube = [](CubeCoord cube) { return fmt::format("var(--c{}-{})", cube.sip, cube.cube); }});
+}
+
+/// Collects what the page carries; equal machines share a plan.
+class PageContent {
+ public:
+  PageContent(const topology::Registry& registry, const PageLimits& limits)
+      : registry_(registry), limits_(limits) {}
+
+  void add(const SavedRun& run) {
+    const std::string source = Json::parse(run.value("machine")).at("source");
+    const topology::Machine machine = topology::load_machine_text(run.machine(), source, {}, registry_);
+    const topology::Graph graph(machine);
+    runs_.push_back(page_data(run, machine, graph, limits_));
+    const auto [plan, fresh] = plans_.try_emplace(run.machine(), plans_.size());
+    if (fresh)
+      templates_ +=
+          fmt::format("<template id=\"plan-{}\">{}</template>\n", plan->second, plan_of(machine, graph));
+    runs_.back()["plan"] = plan->second;
+  }
+  void rename_last(const std::string& name) { runs_.back()["file"] = name; }
+  const std::string& templates() const { return templates_; }
+  const Json& runs() const { return runs_; }
+  std::string title() const {
+    std::string names;
+    for (const Json& run : runs_)
+      names += (names.empty() ? "" : " · ") + run["run"].value("bench", run["file"].get<std::string>());
+    return names;
+  }
+
+ private:
+  const topology::Registry& registry_;
+  PageLimits limits_;
+  Json runs_ = Json::array();
+  std::map<std::string, std::size_t> plans_;  // by the machine's YAML
+  std::string templates_;
+};
+
+/// The template with `{{name}}` replaced.
+std::string filled(std::string_view page, const std::map<std::string, std::string, std::less<>>& parts) {
+  std::string out;
+  while (true) {
+    const auto open = page.find("{{"), close = page.find("}}");
+    if (open == page.npos || close == page.npos) return out += page;
+    out += page.substr(0, open);
+    out += parts.at(std::string(page.substr(open + 2, close - open - 2)));
+    page.remove_prefix(close + 2);
+  }
+}
+
+}  // namespace
+
+std::string html_page(const std::vector<SavedRun>& runs, const topology::Registry& registry,
+                      const std::vector<std::string>& names) {
+  const std::size_t share = std::max<std::size_t>(1, runs.size());
+  PageContent content(registry, {.bars = PageLimits().bars / share, .load = PageLimits().load / share});
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    content.add(runs[i]);
+    if (i < names.size()) content.rename_last(names[i]);
+  }
+  return filled(embedded("report.html"), {{"title", escaped(content.title())},
+                                          {"style", std::string(embedded("style.css"))},
+                                          {"script", joined_modules()},
+                                          {"plans", content.templates()},
+                                          {"data", inlined({{"runs", content.runs()}})}});
+}
+
+}  // namespace kernbench::report

@@ -1,0 +1,17 @@
+// The page about saved runs: one HTML file that works without a network, for people who did not run them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kernbench/registry.hpp"
+#include "kernbench/saved_run.hpp"
+
+namespace kernbench::report {
+
+/// Runs are shown side by side, with differences to the first. `registry` knows the components of their machines; `names`
+/// are what runs are called, else their files' names.
+std::string html_page(const std::vector<SavedRun>& runs, const topology::Registry& registry,
+                      const std::vector<std::string>& names = {});
+
+}  // namespace kernbench::report
