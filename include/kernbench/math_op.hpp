@@ -13,7 +13,7 @@
 //   cummax cummin                        promoted
 //   exp … cos, sqrt, rsqrt, floor, ceil  the float itself; of integers f32
 //   argmax argmin                        i32
-//   cast fill arange                     the one asked for
+//   cast bitcast fill arange             the one asked for
 //   cat flip sort gather                 that of its first operand
 //   histogram                            i32
 // Where a kernel asks for an `out_dtype`, it replaces the promoted one: see may_convert.
@@ -51,6 +51,8 @@ enum class MathOp : std::uint8_t {
   cumsum, cumprod, cummax, cummin,
   // elements in other places
   flip, sort, gather, histogram,
+  // one operand
+  bitcast,
 };
 // clang-format on
 
@@ -95,7 +97,7 @@ const MathOpInfo& info(MathOp op);
 inline std::string_view to_string(MathOp op) { return info(op).name; }
 
 /// The dtype of the result. InputError if their number is not the operation's or it does not take such
-/// operands. For cast, fill and arange the dtype is the caller's to give, so asking here is a defect.
+/// operands. For cast, bitcast, fill and arange the dtype is the caller's to give, so asking here is a defect.
 DType result_dtype(MathOp op, std::span<const DType> operands);
 
 /// Whether the operation can round its result to `to` instead of `natural`, its result dtype: from float to float or

@@ -3,7 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <new>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "kernbench/dtype.hpp"
@@ -36,6 +39,17 @@ inline constexpr DType kDTypeOf<std::uint64_t> = DType::u64;
 template <>
 inline constexpr DType kDTypeOf<bool> = DType::i1;
 
+/// Bytes as they come, for whoever sets them all: setting them to zero first takes as long as a copy.
+struct UnsetBytes : std::allocator<std::byte> {
+  template <class>
+  struct rebind {
+    using other = UnsetBytes;
+  };
+  void construct(std::byte* at) const noexcept { ::new (at) std::byte; }
+  void construct(std::byte* at, std::byte value) const noexcept { ::new (at) std::byte(value); }
+};
+using ByteBuffer = std::vector<std::byte, UnsetBytes>;
+
 /// A value: copying copies the bytes. Row-major, without gaps.
 class NdArray {
  public:
@@ -43,10 +57,14 @@ class NdArray {
   NdArray() : NdArray(DType::f32, {}) {}
   /// All zero.
   NdArray(DType dtype, const Shape& shape);
+  /// Whose bytes the caller sets, all of them.
+  static NdArray unset(DType dtype, const Shape& shape) { return {dtype, shape, Unset()}; }
+  /// With these bytes, as many as the shape has.
+  static NdArray adopt(DType dtype, const Shape& shape, ByteBuffer bytes);
   /// With these elements, in row-major order; InputError if their number is not the shape's.
   template <class T>
   static NdArray of(const Shape& shape, std::span<const T> values) {
-    NdArray a(kDTypeOf<T>, shape);
+    NdArray a = unset(kDTypeOf<T>, shape);
     a.fill_from(std::as_bytes(values));
     return a;
   }
@@ -92,13 +110,17 @@ class NdArray {
   friend bool operator==(const NdArray&, const NdArray&) = default;
 
  private:
+  struct Unset {};
+  NdArray(DType dtype, const Shape& shape, Unset);
+  NdArray(DType dtype, const Shape& shape, ByteBuffer bytes)
+      : dtype_(dtype), shape_(shape), bytes_(std::move(bytes)) {}
   void check_dtype(DType wanted) const;
   void fill_from(std::span<const std::byte> values);
   std::size_t offset(std::span<const std::int64_t> index) const;
 
   DType dtype_;
   Shape shape_;
-  std::vector<std::byte> bytes_;
+  ByteBuffer bytes_;
 };
 
 }  // namespace kernbench

@@ -173,6 +173,8 @@ class Context {
   /// begin … end−1 as i32.
   Tile arange(std::int64_t begin, std::int64_t end, At at = At::current());
   Tile cast(const Tile& x, DType dtype, At at = At::current());
+  /// The same bits as another dtype of that size; not of i1.
+  Tile bitcast(const Tile& x, DType dtype, At at = At::current());
   Tile copy(const Tile& x, At at = At::current());
   /// One extent may be −1. A view if the elements of `x` are in row-major order, else of a copy of it.
   Tile reshape(const Tile& x, const Dims& shape, At at = At::current());
@@ -205,6 +207,8 @@ class Context {
   /// atomics of one kind on the same bytes are no hazard, and take effect in the order of the simulation, on which the bits
   /// of float sums may depend.
   Op atomic(MathOp op, Ptr ptr, const Tile& tile, const StoreOptions& options = {}, At at = At::current());
+  /// The same for lanes that may lie anywhere, also several on one place: each of them counts. Nothing is converted.
+  Op atomic_at(MathOp op, const Lanes& lanes, const Tile& tile, At at = At::current());
   Op atomic_add(Ptr ptr, const Tile& tile, const StoreOptions& options = {}, At at = At::current());
   Op atomic_max(Ptr ptr, const Tile& tile, const StoreOptions& options = {}, At at = At::current());
   Op atomic_min(Ptr ptr, const Tile& tile, const StoreOptions& options = {}, At at = At::current());

@@ -78,12 +78,13 @@ constexpr std::array kOps = {
     MathOpInfo{MathOp::sort, "sort", 1, arrangement, simple, R::given},
     MathOpInfo{MathOp::gather, "gather", 2, arrangement, division, R::given},
     MathOpInfo{MathOp::histogram, "histogram", 1, arrangement, division, R::given},
+    MathOpInfo{MathOp::bitcast, "bitcast", 1, elementwise, simple, R::given},
 };
 
 constexpr bool in_order_of_the_enum() {
   for (std::size_t i = 0; i < kOps.size(); ++i)
     if (kOps[i].op != static_cast<MathOp>(i)) return false;
-  return kOps.back().op == MathOp::histogram;
+  return kOps.back().op == MathOp::bitcast;
 }
 static_assert(in_order_of_the_enum());
 

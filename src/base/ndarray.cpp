@@ -15,12 +15,22 @@ namespace {
 
 }  // namespace
 
-NdArray::NdArray(DType dtype, const Shape& shape) : dtype_(dtype), shape_(shape) {
+NdArray::NdArray(DType dtype, const Shape& shape) : NdArray(dtype, shape, Unset()) {
+  std::ranges::fill(bytes_, std::byte{0});
+}
+
+NdArray::NdArray(DType dtype, const Shape& shape, Unset) : dtype_(dtype), shape_(shape) {
   std::int64_t size = 0;
   if (__builtin_mul_overflow(shape.elements(), std::int64_t{itemsize(dtype)}, &size))
     reject_array("shape.size", fmt::format("{} {} has too many bytes", to_string(dtype), to_string(shape)),
                  "their number must fit in 63 bits");
   bytes_.resize(static_cast<std::size_t>(size));
+}
+
+NdArray NdArray::adopt(DType dtype, const Shape& shape, ByteBuffer bytes) {
+  const auto wanted = static_cast<std::size_t>(shape.elements()) * static_cast<std::size_t>(itemsize(dtype));
+  KB_ASSERT(bytes.size() == wanted, "{} bytes for {} {}", bytes.size(), to_string(dtype), to_string(shape));
+  return {dtype, shape, std::move(bytes)};
 }
 
 void NdArray::fill_from(std::span<const std::byte> values) {

@@ -1,8 +1,11 @@
 #include "data/compute.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstring>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "data/numerics/arrange.hpp"
@@ -116,6 +119,36 @@ Buffer loaded(const MemoryStore& store, const isa::Program& program, const isa::
   return content;
 }
 
+namespace {
+
+/// Whether two lanes lie on one place.
+bool overlap(Pieces pieces) {
+  std::ranges::sort(pieces, {}, [](const Piece& p) { return p.at.raw(); });
+  for (std::size_t i = 1; i < pieces.size(); ++i)
+    if (pieces[i - 1].at.raw() + static_cast<std::uint64_t>(pieces[i - 1].bytes) > pieces[i].at.raw())
+      return true;
+  return false;
+}
+
+/// Lanes that lie on one place are combined one after the other: each begins with what the one before it made.
+void combine_in_turn(MathOp op, const Pieces& pieces, const ConstArray& tile, const std::byte* before,
+                     std::byte* after) {
+  const auto size = static_cast<std::int64_t>(itemsize(tile.dtype));
+  std::unordered_map<std::uint64_t, std::int64_t> last;  // where the lane that changed a place last is
+  for (const Piece& p : pieces)
+    for (std::int64_t at = 0; at < p.bytes; at += size) {
+      const std::int64_t lane = p.offset + at;
+      const auto [found, is_first] = last.try_emplace(p.at.raw() + static_cast<std::uint64_t>(at), lane);
+      const std::byte* const from = is_first ? before + lane : after + found->second;
+      const std::array operands{ConstArray(tile.dtype, {}, from),
+                                ConstArray(tile.dtype, {}, tile.data + lane)};
+      elementwise(op, operands, Array(tile.dtype, {}, after + lane));
+      found->second = lane;
+    }
+}
+
+}  // namespace
+
 Buffer combined(const MemoryStore& store, const LiveTiles& tiles, const isa::Program& program,
                 const isa::Command& c, const Pieces& pieces) {
   const auto tile = tiles.operand(c.read[0]);
@@ -125,6 +158,10 @@ Buffer combined(const MemoryStore& store, const LiveTiles& tiles, const isa::Pro
   const auto before = new_buffer(size), after = new_buffer(size);
   std::memset(before.get(), 0, static_cast<std::size_t>(size.count()));
   copy_out(store, pieces, {before.get(), static_cast<std::size_t>(size.count())});
+  if (overlap(pieces)) {
+    combine_in_turn(c.op, pieces, tile.array, before.get(), after.get());
+    return after;
+  }
   const std::array operands{ConstArray(dtype, shape, before.get()), tile.array};
   elementwise(c.op, operands, Array(dtype, shape, after.get()));
   return after;

@@ -224,7 +224,7 @@ py::array as_array(py::handle value) {
 }
 
 NdArray bytes_of(const py::array& array, DType dtype) {
-  NdArray out = NdArray(dtype, shape_of_array(array));
+  NdArray out = NdArray::unset(dtype, shape_of_array(array));
   std::memcpy(out.bytes().data(), array.data(), out.bytes().size());
   return out;
 }

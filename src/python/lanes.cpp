@@ -56,10 +56,10 @@ MathOp atomic_op(const std::string& name) {
   throw InputError({"tl.atomic", "", "unknown atomic '" + name + "'", "known: add, max, min, and, or, xor"});
 }
 
-PyTile cat(const PyTl& self, const py::list& tiles, int axis) {
-  std::vector<tl::Tile> parts;
-  for (const py::handle tile : tiles) parts.push_back(tile.cast<const PyTile&>().get());
-  return {self.recording, self.recording->at_line().cat(std::span<const tl::Tile>(parts), axis)};
+PyOp atomic_at(const PyTl& self, const std::string& op, const Addresses& addresses, const PyTile& tile,
+               const std::optional<Flags>& on) {
+  return {self.recording,
+          self.recording->at_line().atomic_at(atomic_op(op), lanes_of(addresses, on), tile.get())};
 }
 
 }  // namespace
@@ -80,13 +80,9 @@ void bind_lanes(py::class_<PyTl>& c) {
       },
       py::arg("op"), py::arg("ptr"), py::arg("tile"),
       "Combines a tile with memory: add, max, min; of integers and, or, xor. A read and a write.");
-  c.def("cat", &cat, py::arg("tiles"), py::arg("axis") = 0, "Tiles as one, along an axis.");
-  c.def(
-      "argmin",
-      [](const PyTl& s, const PyTile& x, std::optional<int> axis, bool keep_dims) {
-        return PyTile{s.recording, s.recording->at_line().argmin(x.get(), axis, keep_dims)};
-      },
-      py::arg("x"), py::arg("axis") = py::none(), py::arg("keep_dims") = false);
+  c.def("atomic_at", &atomic_at, py::arg("op"), py::arg("addresses"), py::arg("tile"),
+        py::arg("on") = py::none(),
+        "The same for lanes that lie anywhere, also several on one place: each of them counts.");
   c.def("last_runs", &last_runs, "In how many runs the last transfer goes; 0 if it is strided.");
   c.def(
       "begin_instance", [](const PyTl& s) { s.recording->context("tl").begin_instance(); },

@@ -117,6 +117,10 @@ void bind_create(Class& c) {
       "cast", [](const PyTl& s, const PyTile& x, DType t) { return made(s, at_line(s).cast(x.get(), t)); },
       py::arg("x"), py::arg("dtype"));
   c.def(
+      "bitcast",
+      [](const PyTl& s, const PyTile& x, DType t) { return made(s, at_line(s).bitcast(x.get(), t)); },
+      py::arg("x"), py::arg("dtype"), "The same bits as another dtype of that size; not of i1.");
+  c.def(
       "copy", [](const PyTl& s, const PyTile& x) { return made(s, at_line(s).copy(x.get())); }, py::arg("x"));
   c.def(
       "reshape",
@@ -232,6 +236,7 @@ void bind_memory(Class& c) {
 bool is_call(const MathOpInfo& op) {
   switch (op.op) {
     case MathOp::cast:
+    case MathOp::bitcast:
     case MathOp::copy:
       return false;
     default:  // the kind says it
@@ -524,6 +529,7 @@ void bind_tl(py::module_& m) {
   bind_queues(c);
   bind_recording(c);
   bind_lanes(c);
+  bind_arrangements(c);
 }
 
 }  // namespace kernbench::python

@@ -43,14 +43,14 @@ std::string place(const Storage& storage) { return fmt::format("tensor '{}'", st
 }
 
 /// One of all copies, which must be alike: the bytes of all chunks, in the order of the storage.
-std::vector<std::byte> one_copy(TransferRequest& request, std::int64_t bytes) {
+ByteBuffer one_copy(TransferRequest& request, std::int64_t bytes) {
   const Storage& storage = request.storage();
   const auto in_order = [&](const TransferRequest::Place& place) {
     return place.in_buffer == request.chunks()[place.chunk].in_buffer;
   };
   if (!storage.layout.is_replicated() && std::ranges::all_of(request.places(), in_order))
     return std::move(request.buffer);
-  std::vector<std::byte> buffer(static_cast<std::size_t>(bytes));
+  ByteBuffer buffer(static_cast<std::size_t>(bytes));
   std::vector<const TransferRequest::Place*> first(request.chunks().size());
   for (const auto& place : request.places()) {
     const Chunk& chunk = request.chunks()[place.chunk];
@@ -67,13 +67,21 @@ std::vector<std::byte> one_copy(TransferRequest& request, std::int64_t bytes) {
   return buffer;
 }
 
+/// The array that a buffer in the order of the storage holds; the buffer itself where that is the array's order.
+NdArray in_array_order(DType dtype, const Shape& shape, const Chunks& chunks, ByteBuffer buffer) {
+  if (chunks.is_array_order()) return NdArray::adopt(dtype, shape, std::move(buffer));
+  NdArray array = NdArray::unset(dtype, shape);
+  gather(chunks, buffer, array.bytes());
+  return array;
+}
+
 }  // namespace
 
 NdArray Engine::read(TensorState& tensor, const Region& region) {
   release_held();
   const Chunks chunks = chunks_of(tensor.layout(), region);
-  NdArray array(tensor.storage()->dtype, region.shape);
-  if (!options_.data) array = read_image(tensor, region, chunks);
+  NdArray image;
+  if (!options_.data) image = read_image(tensor, region, chunks);
   Stream& stream = reading_stream(tensor);
   const auto request = std::make_shared<TransferRequest>(
       processors_, stream.next_number(), device::Direction::read, tensor.storage(), joined(chunks));
@@ -82,11 +90,10 @@ NdArray Engine::read(TensorState& tensor, const Region& region) {
   stream.submit(request, *host_);
   if (options_.data) request->buffer.resize(static_cast<std::size_t>(request->moved().count()));
   wait(*request);
-  if (!options_.data) return array;
+  if (!options_.data) return image;
   const data::MemoryStore& store = replay().store();
   if (request->unwritten) store.fail_unwritten(*request->unwritten, place(*tensor.storage()));
-  gather(chunks, one_copy(*request, chunks.bytes), array.bytes());
-  return array;
+  return in_array_order(tensor.storage()->dtype, region.shape, chunks, one_copy(*request, chunks.bytes));
 }
 
 /// Of several ranks each reads in its own stream, so that a tensor of another one makes it wait for what has written

@@ -97,6 +97,12 @@ Chunks chunks_of(const Layout& layout, const Region& region) {
   return chunks;
 }
 
+bool Chunks::is_array_order() const {
+  return std::ranges::all_of(list, [&](const Chunk& c) {
+    return c.in_array == c.in_buffer && (c.rows == 1 || c.row_bytes == array_row);
+  });
+}
+
 namespace {
 
 /// Calls fn(offset in the array, offset in the buffer, bytes) row by row; whole chunks where rows touch.

@@ -38,9 +38,10 @@ struct Chunk {
 };
 
 struct Chunks {
-  std::vector<Chunk> list;     // by block, in the order of the storage
-  std::int64_t array_row = 0;  // bytes of a row of the region's array
-  std::int64_t bytes = 0;      // of the whole region
+  std::vector<Chunk> list;      // by block, in the order of the storage
+  std::int64_t array_row = 0;   // bytes of a row of the region's array
+  std::int64_t bytes = 0;       // of the whole region
+  bool is_array_order() const;  // the buffer is the array
 };
 Chunks chunks_of(const Layout& layout, const Region& region);
 

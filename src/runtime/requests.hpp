@@ -6,6 +6,7 @@
 
 #include "device/install.hpp"
 #include "device/request.hpp"
+#include "kernbench/ndarray.hpp"
 #include "runtime/region.hpp"
 #include "runtime/storage.hpp"
 #include "runtime/stream.hpp"
@@ -72,7 +73,7 @@ class TransferRequest final : public Request {
   std::int64_t content_bytes = 0;
   /// Of a read: where it goes; empty if nobody wants to know. And the first byte that nobody had written, if there is
   /// one; then nothing was read.
-  std::vector<std::byte> buffer;
+  ByteBuffer buffer;
   std::optional<address::PhysAddr> unwritten;
 
  private:

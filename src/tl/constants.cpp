@@ -143,6 +143,7 @@ T integer(MathOp op, T a, T b, T c) {
     case MathOp::sort:
     case MathOp::gather:
     case MathOp::histogram:
+    case MathOp::bitcast:
       break;
   }
   KB_ASSERT(false, "{} of integers is not evaluated while recording", to_string(op));
@@ -275,6 +276,7 @@ float real(MathOp op, float a, float b, float c) {
     case MathOp::sort:
     case MathOp::gather:
     case MathOp::histogram:
+    case MathOp::bitcast:
       break;
   }
   KB_ASSERT(false, "{} of floats is not evaluated while recording", to_string(op));
@@ -348,6 +350,7 @@ bool compare(MathOp op, double a, double b) {
     case MathOp::sort:
     case MathOp::gather:
     case MathOp::histogram:
+    case MathOp::bitcast:
       break;
   }
   KB_ASSERT(false, "{} is no comparison", to_string(op));
@@ -483,6 +486,7 @@ bool is_evaluated(MathOp op) {
     case MathOp::sort:
     case MathOp::gather:
     case MathOp::histogram:
+    case MathOp::bitcast:
       break;
   }
   return false;

@@ -355,4 +355,17 @@ Tile Context::cast(const Tile& x, DType dtype, At at) {
   return recorder_->handle(result);
 }
 
+Tile Context::bitcast(const Tile& x, DType dtype, At at) {
+  auto& r = *recorder_;
+  const auto id = r.tile(x, "bitcast", at);
+  const auto from = r.value(id).dtype;
+  if (from == dtype) return x;
+  if (itemsize(from) != itemsize(dtype) || from == DType::i1 || dtype == DType::i1)
+    r.fail(at, {"dtype", fmt::format("bitcast of {} to {}", r.describe(id), to_string(dtype)),
+                "both take as many bits, and neither is i1; cast converts"});
+  const auto result = r.new_tile(dtype, r.value(id).shape, at);
+  r.append({.kind = isa::CommandKind::math, .op = MathOp::bitcast, .result = result}, {id}, at);
+  return r.handle(result);
+}
+
 }  // namespace kernbench::tl

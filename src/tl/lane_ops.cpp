@@ -169,6 +169,17 @@ Op Context::store_at(const Lanes& lanes, const Tile& tile, At at) {
   return r.op(r.append(c, {id}, at));
 }
 
+Op Context::atomic_at(MathOp op, const Lanes& lanes, const Tile& tile, At at) {
+  auto& r = *recorder_;
+  const auto id = r.tile(tile, "atomic_at", at);
+  r.check_atomic(op, id, at);
+  const Shape extents = r.shape(id);
+  r.check_lanes(lanes, extents.elements(), "atomic_at", at);
+  isa::Command c{.kind = isa::CommandKind::atomic, .op = op};
+  r.place_lanes(c, lanes, extents, r.value(id).dtype, true);
+  return r.op(r.append(c, {id}, at));
+}
+
 std::vector<std::byte> Context::peek(const Lanes& lanes, DType dtype, At at) {
   auto& r = *recorder_;
   const auto count = static_cast<std::int64_t>(lanes.addresses.size());

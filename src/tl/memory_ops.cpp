@@ -140,17 +140,21 @@ Op Context::store(Ptr ptr, const Tile& tile, const StoreOptions& options, At at)
   return r.op(r.append(c, {id}, at));
 }
 
+void Recorder::check_atomic(MathOp op, isa::ValueId id, At at) const {
+  const auto dtype = value(id).dtype;
+  const bool of_bits = op == MathOp::bit_and || op == MathOp::bit_or || op == MathOp::bit_xor;
+  const bool known = of_bits || op == MathOp::add || op == MathOp::maximum || op == MathOp::minimum;
+  if (!known || (of_bits && !is_integer(dtype)) || (op == MathOp::add && dtype == DType::i1))
+    fail(at, {"dtype", fmt::format("atomic {} of {}", to_string(op), describe(id)),
+              "there are add, maximum and minimum, and of integers and, or, xor; i1 is not added"});
+}
+
 Op Context::atomic(MathOp op, Ptr ptr, const Tile& tile, const StoreOptions& options, At at) {
   auto& r = *recorder_;
   r.check_pointer(ptr, "atomic", at);
   const auto given = r.tile(tile, "atomic", at);
   const auto id = ptr.dtype() ? cast(tile, *ptr.dtype(), at).id() : given;
-  const auto dtype = r.value(id).dtype;
-  const bool of_bits = op == MathOp::bit_and || op == MathOp::bit_or || op == MathOp::bit_xor;
-  const bool known = of_bits || op == MathOp::add || op == MathOp::maximum || op == MathOp::minimum;
-  if (!known || (of_bits && !is_integer(dtype)) || (op == MathOp::add && dtype == DType::i1))
-    r.fail(at, {"dtype", fmt::format("atomic {} of {}", to_string(op), r.describe(id)),
-                "there are add, maximum and minimum, and of integers and, or, xor; i1 is not added"});
+  r.check_atomic(op, id, at);
   isa::Command c{.kind = isa::CommandKind::atomic, .op = op, .address = ptr.address()};
   c.strides = r.strides_id(options.strides, r.shape(id), true, "atomic", at);
   c.detail = r.mask_id(options.mask, r.shape(id), "atomic", at);

@@ -88,6 +88,8 @@ class Recorder {
   /// Lanes that are on, kNone if all are.
   std::uint32_t mask_id(const Tile& mask, const Shape& shape, std::string_view op, At at);
   /// As many addresses and flags as lanes.
+  /// That it is an operation which atomics have, for a tile of that dtype.
+  void check_atomic(MathOp op, isa::ValueId id, At at) const;
   void check_lanes(const Lanes& lanes, std::int64_t count, std::string_view op, At at) const;
   /// Sets address, strides and mask of a transfer of these lanes.
   void place_lanes(isa::Command& c, const Lanes& lanes, const Shape& shape, DType dtype, bool writes);

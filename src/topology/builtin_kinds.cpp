@@ -113,16 +113,16 @@ void register_pe_engines(Registry& registry) {
                           Param::integer("tile_k", 64, {1, 65536}, "depth of a tile"),
                           Param::integer("tile_n", 32, {1, 65536}, "columns of a tile"),
                           Param::integer("tile_cycles", 16, {1, 1e9}, "cycles of one tile")}));
-  registry.add_kind(kind(
-      "pe_math", "the vector unit",
-      {Param::integer("vector_bytes", 256, {1, 1 << 20}, "bytes worked on per cycle"),
-       Param::number(
-           "simple_cycles", 1, kCycles,
-           "cycles per vector: add, mul, compare, cast, shifts, floor, cat; scans and sorts for each pass"),
-       Param::number("divide_cycles", 4, kCycles,
-                     "cycles per vector: div, sqrt, rsqrt, // and %, umulhi, gather, histogram"),
-       Param::number("transcendental_cycles", 8, kCycles,
-                     "cycles per vector: exp, log, log2, sin, tanh, …")}));
+  registry.add_kind(
+      kind("pe_math", "the vector unit",
+           {Param::integer("vector_bytes", 256, {1, 1 << 20}, "bytes worked on per cycle"),
+            Param::number("simple_cycles", 1, kCycles,
+                          "cycles per vector: add, mul, compare, cast, bitcast, shifts, floor, cat; scans "
+                          "and sorts for each pass"),
+            Param::number("divide_cycles", 4, kCycles,
+                          "cycles per vector: div, sqrt, rsqrt, // and %, umulhi, gather, histogram"),
+            Param::number("transcendental_cycles", 8, kCycles,
+                          "cycles per vector: exp, log, log2, sin, tanh, …")}));
   registry.add_kind(
       kind("pe_tcm", "the PE's private memory",
            {bandwidth("read_bw_gbs", 512, "its read port"), bandwidth("write_bw_gbs", 512, "its write port"),

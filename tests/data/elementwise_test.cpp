@@ -114,7 +114,7 @@ bool is_transcendental(MathOp op) {
 std::vector<MathOp> exact_ops() {
   std::vector<MathOp> ops;
   for (const auto& op : math_ops())
-    if (op.kind == MathKind::elementwise && op.op != MathOp::cast && !is_transcendental(op.op) &&
+    if (op.kind == MathKind::elementwise && op.result != ResultRule::given && !is_transcendental(op.op) &&
         op.result != ResultRule::shift && op.op != MathOp::bit_not)  // these in integers_test.cpp
       ops.push_back(op.op);
   return ops;

@@ -123,7 +123,8 @@ NdArray operand(Random& random, DType t, bool small) {
 
 bool takes(MathOp op, DType t) {
   const auto& that = info(op);
-  if (that.kind != MathKind::elementwise || op == MathOp::cast || op == MathOp::where) return false;
+  if (that.kind != MathKind::elementwise || that.result == ResultRule::given || op == MathOp::where)
+    return false;
   if (that.result == ResultRule::real || that.result == ResultRule::division) return false;
   return op != MathOp::umulhi || itemsize(t) >= 4;
 }

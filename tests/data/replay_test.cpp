@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "data/numerics/elementwise.hpp"
 #include "data/numerics/gemm.hpp"
 #include "data/numerics/reduce.hpp"
@@ -40,7 +42,7 @@ bool is_of_integers(const MathOpInfo& op) {
 
 TEST(Replay, ComputesEveryElementwiseOperationAsTheNumericsDo) {
   for (const auto& op : math_ops()) {
-    if (op.kind != MathKind::elementwise || op.op == MathOp::cast) continue;
+    if (op.kind != MathKind::elementwise || op.result == ResultRule::given) continue;
     const DType dtype = is_of_integers(op) ? i32 : f16;
     World world;
     Random random(5);
@@ -67,6 +69,7 @@ TEST(Replay, CastsCreatesAndReduces) {
   world.run(kPe0, [&](tl::Context& tl) {
     const auto t = tl.load(Ptr(kA), {5, 40}, f32);
     tl.store(Ptr(kB), tl.cast(t, bf16));
+    tl.store(Ptr(kA + 0x2000), tl.bitcast(t, i32));
     tl.store(Ptr(kB + 0x1000), tl.sum(t, 1));
     tl.store(Ptr(kB + 0x1100), tl.max(t, 0));
     tl.store(Ptr(kB + 0x1200), tl.argmax(t, 1));
@@ -77,6 +80,9 @@ TEST(Replay, CastsCreatesAndReduces) {
   });
   world.replay();
   EXPECT_EQ(world.memory(kB, bf16, {5, 40}), cast(x, bf16));
+  NdArray bits(i32, {5, 40});
+  std::memcpy(bits.bytes().data(), x.bytes().data(), x.bytes().size());
+  EXPECT_EQ(world.memory(kA + 0x2000, i32, {5, 40}), bits);
   EXPECT_EQ(world.memory(kB + 0x1000, f32, {5}), reduce(MathOp::sum, x, 1));
   EXPECT_EQ(world.memory(kB + 0x1100, f32, {40}), reduce(MathOp::max, x, 0));
   EXPECT_EQ(world.memory(kB + 0x1200, i32, {5}), reduce(MathOp::argmax, x, 1));

@@ -274,6 +274,24 @@ TEST(Data, AtomicsOfAllPesOnTheSameBytesAreNoHazardAndLoseNothing) {
   EXPECT_EQ(torch.log().summary().total.dma_write.count, 8u);
 }
 
+/// Lanes 0 … 63 of each PE fall on 3 places of an array on PE 0: lane i on place i % 3.
+void count_places(tl::Context& tl, tl::Ptr x) {
+  std::vector<std::uint64_t> places;
+  for (std::uint64_t i = 0; i < 64; ++i) places.push_back(x.address() + i % 3 * 4);
+  tl.atomic_at(MathOp::add, {places}, tl.full({64}, 1, i32));
+}
+
+// 64 lanes on 3 places are 22, 21 and 21 of each of 8 PEs; each PE has one read and one write of 64 runs.
+TEST(Data, AtomicLanesThatFallOnOnePlaceAllCount) {
+  Torch torch(small());
+  Tensor x = torch.zeros({3}, i32);
+  torch.launch({"count", Grid{8, 1}}, count_places, x);
+  EXPECT_EQ(x.numpy(), NdArray::of<std::int32_t>({3}, {176, 168, 168}));
+  EXPECT_TRUE(torch.hazards().empty());
+  EXPECT_EQ(torch.log().summary().total.dma_read.count, 8u);
+  EXPECT_EQ(torch.log().summary().total.dma_write.count, 8u);
+}
+
 void add_and_take(tl::Context& tl, tl::Ptr x) {
   if (tl.program_id(0) % 2 == 0) return add_number(tl, x);
   take_largest(tl, x);

@@ -53,6 +53,31 @@ TEST(Arrange, RecordsOneCommandEach) {
             "tl.dtype");
 }
 
+TEST(Bitcast, IsOneCommandBetweenDtypesOfOneSize) {
+  EXPECT_THAT(recorded([](Context& tl) {
+                const auto x = tl.load(kA, {4}, f32);
+                tl.bitcast(tl.bitcast(x, i32), i32);
+              }),
+              ElementsAre("%0:f32[4] = dma_read 0x1000", "%1:i32[4] = bitcast %0:f32[4]"));
+  EXPECT_EQ(error_of([](Context& tl) { tl.bitcast(tl.zeros({4}, f32), i16); }).id(), "tl.dtype");
+  EXPECT_EQ(error_of([](Context& tl) { tl.bitcast(tl.zeros({4}, i8), i1); }).id(), "tl.dtype");
+}
+
+TEST(Atomic, OfLanesAnywhereIsOneCommand) {
+  // Lanes 0 and 2 lie on one place, lane 1 elsewhere, lane 3 is off.
+  const std::array<std::uint64_t, 4> places{0x2000, 0x3000, 0x2000, 0};
+  const std::array<std::uint8_t, 4> on{1, 1, 1, 0};
+  EXPECT_THAT(recorded([&](Context& tl) {
+                const auto x = tl.load(kA, {4}, f32);
+                tl.atomic_at(MathOp::add, {places, on}, x);
+              }),
+              ElementsAre("%0:f32[4] = dma_read 0x1000", "atomic add 0x2000 and 2 more places %0:f32[4]"));
+  EXPECT_EQ(error_of([&](Context& tl) { tl.atomic_at(MathOp::add, {places}, tl.zeros({3}, f32)); }).id(),
+            "tl.lanes");
+  EXPECT_EQ(error_of([&](Context& tl) { tl.atomic_at(MathOp::mul, {places}, tl.zeros({4}, f32)); }).id(),
+            "tl.dtype");
+}
+
 TEST(Atomic, IsAReadAndAWriteOfOneCommand) {
   EXPECT_THAT(recorded([](Context& tl) {
                 tl.atomic_add(Ptr(0x1000, f32), tl.zeros({4}, f16));

@@ -14,7 +14,7 @@
 The kernel's own Python runs once for every program of the grid and is recorded; docs/triton.md is the guide.
 """
 
-from . import language, runtime, testing
+from . import language, runtime, testing, tools
 from ._jit import Autotuner, Config, Heuristics, JITFunction, KernelInterface, Launch, autotune, heuristics, jit
 from ._load import install, load
 from ._record import KernelTypeError, KernelValueError, Refused, TritonError
@@ -35,6 +35,10 @@ def next_power_of_2(n):
 def constexpr_function(fn):
     """A function of constants: a plain Python function here."""
     return fn
+
+
+def set_allocator(allocator):
+    """No effect: descriptors need no memory of their own here."""
 
 
 def must_use_result(x, is_tensor=False):

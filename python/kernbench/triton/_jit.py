@@ -8,11 +8,13 @@ import numpy as np
 
 from .. import _core
 from . import _types as types
-from ._memory import Spans
+from ._memory import Spans, TensorDescriptor
 from ._record import Instance, KernelTypeError, KernelValueError, Places, kernel_line, line_text, running
 from ._rewrite import rewritten
-from ._tensor import as_tensor, tensor
+from ._tensor import tensor
 from ._types import pointer_type
+from ._values import as_tensor
+from .tools.tensor_descriptor import TensorDescriptor as HostDescriptor
 
 # What only steers a compiler: accepted, and without effect.
 IGNORED = frozenset("num_warps num_stages num_ctas maxnreg enable_fp_fusion enable_warp_specialization num_consumer_groups "
@@ -88,10 +90,20 @@ def _is_tensor(value):
     return isinstance(value, _core.Tensor) or getattr(value, "_is_tensor", False)
 
 
+def _tensors(value):
+    """The tensors of a launch argument: itself, those of a tuple, that of a descriptor."""
+    if isinstance(value, (tuple, list)):
+        return [t for v in value for t in _tensors(v)]
+    value = value.base if isinstance(value, HostDescriptor) else value
+    return [value] if _is_tensor(value) else []
+
+
 def _argument(value, is_constexpr):
     """A launch argument as the kernel sees it."""
     if _is_tensor(value):
         return tensor(pointer_type(types.OF_CORE[str(value.dtype)]), (), value.data_ptr())
+    if isinstance(value, HostDescriptor):
+        return TensorDescriptor(_argument(value.base, False), value.shape, value.strides, value.block_shape, value.padding)
     if is_constexpr or value is None or isinstance(value, (str, types.dtype)) or callable(value):
         return value
     if isinstance(value, (bool, int, float, np.number, np.bool_)):
@@ -175,7 +187,8 @@ class JITFunction(KernelInterface):
         self.signature = inspect.signature(function)
         self.arg_names = list(self.signature.parameters)
         self.params = list(self.signature.parameters.values())
-        self.constexprs = {i for i, p in enumerate(self.params) if "constexpr" in _annotation_text(p.annotation)}
+        annotated = {i for i, p in enumerate(self.params) if "constexpr" in _annotation_text(p.annotation)}
+        self.constexprs = getattr(function, "constexprs", annotated)
         self._body = None
 
     @property
@@ -212,7 +225,7 @@ class JITFunction(KernelInterface):
         return self._launch(bound.arguments, grid, schedule)
 
     def _launch(self, arguments, grid, schedule):
-        tensors = [(n, t) for n, v in arguments.items() for t in (v if isinstance(v, (tuple, list)) else (v,)) if _is_tensor(t)]
+        tensors = [(n, t) for n, v in arguments.items() for t in _tensors(v)]
         torch = _context([t for _, t in tensors], self.__name__)
         for name, t in tensors:
             _check_placement(self.__name__, name, t)
@@ -340,7 +353,7 @@ class Autotuner(_Wrapper):
 
     def _key(self, named):
         numbers = tuple(named[k] for k in self.keys if k in named)
-        return numbers + tuple(str(v.dtype) for v in named.values() if _is_tensor(v))
+        return numbers + tuple(str(t.dtype) for v in named.values() for t in _tensors(v))
 
     def _tune(self, key, args, grid, options, named):
         configs = self._pruned(named)
@@ -372,7 +385,7 @@ class Autotuner(_Wrapper):
         """The launch alone, on a machine of its own: the user's clock, log and data stay as they are."""
         from .. import Torch
         values = list(args) + list(options.values())
-        torch = next(t for t in values if _is_tensor(t))._torch
+        torch = _tensors(values)[0]._torch
         with Torch(torch.machine, data=True) as own:
             own.ahbm.set_device(torch.ahbm.current_device())
             copy = functools.partial(_copied, torch, own)
@@ -385,6 +398,8 @@ class Autotuner(_Wrapper):
 
 def _copied(torch, own, value):
     """A tensor like it in another context; integers with their content, for they may steer."""
+    if isinstance(value, HostDescriptor):
+        return value.with_base(_copied(torch, own, value.base))
     if not _is_tensor(value):
         return value
     if types.OF_CORE[str(value.dtype)].is_int():

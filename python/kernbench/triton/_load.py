@@ -1,6 +1,7 @@
 """Takes a kernel out of a file that imports things which are not there."""
 
 import ast
+import builtins
 import importlib
 import os
 import sys
@@ -11,18 +12,21 @@ import warnings
 from ._record import KernelValueError
 
 
+def _own_modules():
+    """The modules of Triton that there are here, under Triton's names."""
+    from . import _jit
+    modules = {"triton.runtime.jit": _jit, "triton.runtime.autotuner": _jit}
+    for name, module in list(sys.modules.items()):
+        if name == __package__ or name.startswith(__package__ + "."):
+            parts = name[len(__package__):].split(".")
+            if not any(part.startswith("_") for part in parts):
+                modules["triton" + ".".join(parts)] = module
+    return modules
+
+
 def install():
     """From now on `import triton` means this package, in every file of this process."""
-    from . import language, runtime, testing
-    package = sys.modules[__package__]
-    names = {"triton": package, "triton.language": language, "triton.runtime": runtime, "triton.testing": testing,
-             "triton.runtime.jit": sys.modules[f"{__package__}._jit"],
-             "triton.runtime.autotuner": sys.modules[f"{__package__}._jit"]}
-    prefix = f"{__package__}.language"
-    for name, module in list(sys.modules.items()):
-        if name.startswith(prefix + "."):
-            names["triton.language" + name[len(prefix):]] = module
-    sys.modules.update(names)
+    sys.modules.update(_own_modules())
 
 
 def _source(path):
@@ -38,15 +42,32 @@ class _Definitions(ast.NodeVisitor):
 
     def __init__(self):
         self.of = {}
+        self.stars = []
+        self.inner = {}  # functions inside functions and classes
+        self.in_handler = False
 
     def add(self, name, node):
+        node.is_fallback = self.in_handler or _is_none(node)
         self.of.setdefault(name, []).append(node)
+
+    def visit_ExceptHandler(self, node):
+        before, self.in_handler = self.in_handler, True
+        self.generic_visit(node)
+        self.in_handler = before
 
     def visit_FunctionDef(self, node):
         self.add(node.name, node)
+        self._look_inside(node)
 
     def visit_ClassDef(self, node):
         self.add(node.name, node)
+        self._look_inside(node)
+
+    def _look_inside(self, node):
+        for part in ast.walk(node):
+            if part is not node and isinstance(part, ast.FunctionDef):
+                part.is_fallback = False
+                self.inner.setdefault(part.name, []).append(part)
 
     def visit_Assign(self, node):
         for target in node.targets:
@@ -63,11 +84,27 @@ class _Definitions(ast.NodeVisitor):
             self.add(alias.asname or alias.name.split(".")[0], node)
 
     def visit_ImportFrom(self, node):
+        if node.names[0].name == "*":
+            self.stars.append(node)
         for alias in node.names:
             self.add(alias.asname or alias.name, node)
 
     def visit_Expr(self, node):
         pass
+
+
+def _is_none(node):
+    """`triton = None`: what a file says where something is not there."""
+    return isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant) and node.value.value is None
+
+
+def _choices(nodes):
+    """What binds a name, the likeliest first: kernels, then what stands last, then what is said if something is not there."""
+    def rank(place_and_node):
+        place, node = place_and_node
+        is_jit = isinstance(node, ast.FunctionDef) and any(_decorator_name(d) == "jit" for d in node.decorator_list)
+        return (not is_jit, node.is_fallback, -place)
+    return [node for _, node in sorted(enumerate(nodes), key=rank)]
 
 
 def _reads(node):
@@ -77,6 +114,17 @@ def _reads(node):
         if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load) and part.id not in names:
             names.append(part.id)
     return names
+
+
+def _writes(function):
+    """The names that a function binds itself."""
+    return {part.id for part in ast.walk(function) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
+
+
+def _without_arguments(decorator):
+    """`@triton.jit(repr=…)` as `@triton.jit`: what a jit is told only steers a compiler, and may need what is not there."""
+    is_jit = isinstance(decorator, ast.Call) and _decorator_name(decorator) == "jit"
+    return decorator.func if is_jit else decorator
 
 
 def _decorator_name(node):
@@ -97,7 +145,9 @@ class _File:
         definitions = _Definitions()
         definitions.visit(tree)
         self.definitions = definitions.of
-        self.module = python_types.ModuleType(os.path.splitext(os.path.basename(self.path))[0])
+        self.inner = definitions.inner
+        self.stars = definitions.stars
+        self.module = _Module(self, os.path.splitext(os.path.basename(self.path))[0])
         self.module.__file__ = self.path
         self.space = self.module.__dict__
         self.made = set()
@@ -109,22 +159,48 @@ class _File:
 
     # ── making a name ──
     def make(self, name, why):
-        if name in self.made or name not in self.definitions:
+        if name in self.made:
             return
+        if name not in self.definitions:
+            return self._make_missing(name, why)
         self.made.add(name)
         failures = []
-        for node in reversed(self.definitions[name]):
+        for node in _choices(self.definitions[name]):
             try:
                 self._execute(node, name)
                 return
             except Exception as e:
                 failures.append((node, e))
         node, error = failures[0]
+        if isinstance(node, ast.ImportFrom) and self._take_from_triton(name, why):
+            return
         self.made.discard(name)
         self.failed[name] = error
         raise KernelValueError(
             f"{os.path.basename(self.path)}:{node.lineno}: '{name}', which {why} reaches, cannot be made: {error}. "
             f"Give it to load as names={{'{name}': …}}") from error
+
+    def _make_missing(self, name, why):
+        """From a star import; or, where a kernel was cut out and its alias lost, the function of tl.math that is called so."""
+        for node in self.stars:
+            try:
+                self.space[name] = self._from(node, name)
+                return
+            except ImportError:
+                continue
+        if not hasattr(builtins, name):
+            self._take_from_triton(name, why)
+
+    def _take_from_triton(self, name, why):
+        from .language import math, standard
+        module = "standard" if name.startswith("_") else "math"
+        found = getattr(standard if module == "standard" else math, name, None)
+        if not callable(found) or name.startswith("__"):
+            return False
+        warnings.warn(f"{os.path.basename(self.path)}: '{name}', which {why} reaches, is not there; tl.{module}.{name} is taken",
+                      stacklevel=2)
+        self.space[name] = found
+        return True
 
     def _execute(self, node, name):
         if isinstance(node, (ast.Import, ast.ImportFrom)):
@@ -132,16 +208,24 @@ class _File:
         elif isinstance(node, ast.FunctionDef):
             self._define(node)
         else:
-            for read in _reads(node):
+            reads = _reads(node)
+            if name in reads:  # kernel = triton.jit(kernel): what it was before comes first
+                self._execute_before(node, name)
+            for read in reads:
                 self.make(read, name)
             self._run([node])
+
+    def _execute_before(self, node, name):
+        before = self.definitions[name][:self.definitions[name].index(node)]
+        if before:
+            self._execute(before[-1], name)
 
     def _run(self, nodes):
         exec(compile(ast.fix_missing_locations(ast.Module(list(nodes), [])), self.path, "exec"), self.space)
 
     def _define(self, node):
         """A function with the decorators that are known here, and what its body reads."""
-        kept = [d for d in node.decorator_list if self._keeps(d, node)]
+        kept = [_without_arguments(d) for d in node.decorator_list if self._keeps(d, node)]
         stripped = ast.FunctionDef(node.name, _without_annotations(node.args), node.body, kept, None, None)
         ast.copy_location(stripped, node)
         for statement in [*node.args.defaults, *[d for d in node.args.kw_defaults if d], *kept]:
@@ -149,7 +233,7 @@ class _File:
                 self.make(read, node.name)
         self._run([stripped])
         self._mark_constexprs(node)
-        own = {a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)}
+        own = {a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)} | _writes(node)
         for statement in node.body:
             for read in _reads(statement):
                 if read not in own:
@@ -160,8 +244,8 @@ class _File:
         made = self.space[node.name]
         while hasattr(made, "fn") and not hasattr(made, "constexprs"):
             made = made.fn
-        if hasattr(made, "constexprs"):
-            arguments = node.args.posonlyargs + node.args.args + node.args.kwonlyargs
+        arguments = node.args.posonlyargs + node.args.args + node.args.kwonlyargs
+        if hasattr(made, "constexprs") or isinstance(made, python_types.FunctionType):
             made.constexprs = {i for i, a in enumerate(arguments) if a.annotation and "constexpr" in ast.unparse(a.annotation)}
 
     def _keeps(self, decorator, function):
@@ -169,7 +253,7 @@ class _File:
         if name not in ("jit", "autotune", "heuristics", "constexpr_function"):
             return False
         try:
-            for read in _reads(decorator):
+            for read in _reads(_without_arguments(decorator)):
                 self.make(read, function.name)
             if name != "jit":
                 eval(compile(ast.fix_missing_locations(ast.Expression(decorator)), self.path, "eval"), self.space)
@@ -187,7 +271,8 @@ class _File:
             if (alias.asname or (alias.name if isinstance(node, ast.ImportFrom) else alias.name.split(".")[0])) != name:
                 continue
             if isinstance(node, ast.Import):
-                module = self._module(alias.name if alias.asname else alias.name.split(".")[0])
+                dotted = alias.name if alias.asname else alias.name.split(".")[0]
+                module = self._module(dotted) or self._neighbour(dotted.split("."), 0)
                 if module is None:
                     raise ImportError(f"module '{alias.name}' is not there")
                 return module
@@ -196,9 +281,8 @@ class _File:
 
     def _module(self, dotted):
         if dotted == "triton" or dotted.startswith("triton."):
-            own = __package__ + dotted[len("triton"):]
             try:
-                return importlib.import_module(own)
+                return _own_modules().get(dotted) or importlib.import_module(__package__ + dotted[len("triton"):])
             except ImportError:
                 raise ImportError(f"kernbench.triton has no '{dotted}'") from None
         if dotted.split(".")[0] in sys.stdlib_module_names or dotted.split(".")[0] == "numpy":
@@ -215,39 +299,69 @@ class _File:
         return self._from_file(node, name)
 
     def _from_file(self, node, name):
-        """A name of a neighbouring file of the same project."""
-        for path in self._candidates(node, name):
-            if not os.path.isfile(path):
-                continue
-            other = self.others.get(path)
-            if other is None:
-                other = self.others[path] = _File(path)
-                other.others = self.others
-            if name in other.definitions or name in other.made:
-                other.make(name, f"{os.path.basename(self.path)}")
-                return other.space[name]
+        """A name of a neighbouring file of the same project, or such a file itself."""
+        parts = (node.module or "").split(".") if node.module else []
+        for path in self._paths(parts, node.level):
+            other = self._file(path)
+            if other is not None and (name in other.definitions or name in other.made or other.stars):
+                other.make(name, os.path.basename(self.path))
+                if name in other.space:
+                    return other.space[name]
+        module = self._neighbour([*parts, name], node.level)
+        if module is not None:
+            return module
+        if name in _STAND_INS:
+            return self._module(_STAND_INS[name])
         dots = "." * node.level
         raise ImportError(f"'{name}' comes from '{dots}{node.module or ''}', which is not there")
 
-    def _candidates(self, node, name):
-        parts = (node.module or "").split(".") if node.module else []
+    def _neighbour(self, parts, level):
+        """A file of the same project as a module whose names are made when they are asked for."""
+        for path in self._paths(parts, level):
+            other = self._file(path)
+            if other is not None:
+                return other.module
+        return None
+
+    def _file(self, path):
+        if path not in self.others and os.path.isfile(path):
+            self.others[path] = _File(path)
+            self.others[path].others = self.others
+        return self.others.get(path)
+
+    def _paths(self, parts, level):
         folder = os.path.dirname(self.path)
-        if node.level:
-            for _ in range(node.level - 1):
-                folder = os.path.dirname(folder)
-            folders = [folder]
-        else:
-            folders = []
-            while True:
-                folders.append(folder)
-                if os.path.dirname(folder) == folder:
-                    break
-                folder = os.path.dirname(folder)
+        for _ in range(level - 1):
+            folder = os.path.dirname(folder)
+        folders = [folder]
+        while level == 0 and os.path.dirname(folder) != folder:
+            folder = os.path.dirname(folder)
+            folders.append(folder)
         for base in folders:
             stem = os.path.join(base, *parts)
             yield stem + ".py"
             yield os.path.join(stem, "__init__.py")
-            yield os.path.join(stem, name + ".py")
+
+
+class _Module(python_types.ModuleType):
+    """A neighbouring file whose names are made when they are asked for."""
+
+    def __init__(self, file, name):
+        super().__init__(name)
+        self.__dict__["__kb_file__"] = file
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        self.__kb_file__.make(name, self.__name__)
+        if name not in self.__dict__:
+            raise AttributeError(f"{self.__name__} has no '{name}'")
+        return self.__dict__[name]
+
+
+# What projects import from a module of their own that wraps Triton: `from vllm.triton_utils import tl, triton`.
+_STAND_INS = {"triton": "triton", "tl": "triton.language", "libdevice": "triton.language.extra.libdevice",
+              "tldevice": "triton.language.extra.libdevice", "math": "triton.language.math"}
 
 
 def _without_annotations(arguments):
@@ -263,6 +377,8 @@ def load(path, kernel, names=None):
     What the file imports need not be there. Lines are the file's own. `names` gives values for names that cannot be made.
     """
     file = _File(os.fspath(path), names)
+    if kernel not in file.definitions and kernel in file.inner:
+        file.definitions[kernel] = file.inner[kernel]
     if kernel not in file.definitions:
         functions = [n for n, d in file.definitions.items() if isinstance(d[-1], ast.FunctionDef)]
         raise KernelValueError(f"{path} has no function '{kernel}'; it has {', '.join(functions) or 'none'}")

@@ -6,8 +6,12 @@ import numpy as np
 
 from . import _types as types
 from ._record import KernelTypeError, KernelValueError, Refused, current, kernel_line, line_text
-from ._tensor import as_tensor, broadcast_to, cast, core_type, is_number, tensor, tile_of, truth
+from ._arithmetic import truth
+from ._casts import cast
+from ._shapes import broadcast_to
+from ._tensor import tensor
 from ._types import pointer_type
+from ._values import as_tensor, core_type, is_number, tile_of
 
 
 class AtomicResult:
@@ -91,7 +95,11 @@ def _scalar(other):
     if is_number(other):
         return other
     other = as_tensor(other)
-    return other.data if other.known and not other.shape else None
+    if not other.known or other.numel == 0:
+        return None
+    first = np.asarray(other.data).reshape(-1)[0]
+    alike = not other.shape or bool((np.asarray(other.data) == first).all())
+    return first.item() if alike else None
 
 
 def load(pointer, mask=None, other=None):
@@ -187,27 +195,10 @@ def atomic(name, pointer, value, mask=None):
     instance.launch.count(access)
     if access.type.is_int():
         instance.launch.places.write((instance.ids, "atomic"), access.active().view(np.int64), access.type.itemsize)
-    core = instance.core()
-    lanes = core.reshape(tile_of(value), (access.addresses.size,))
-    for begin, end in _runs(access):
-        core.atomic(name, int(access.addresses[begin]), lanes[begin:end])
+    tile = tile_of(value)
+    instance.core().atomic_at(name, access.addresses, tile, on=access.on)
+    instance.launch.moved(instance.tl.last_runs())
     return AtomicResult(f"atomic_{name}")
-
-
-def _runs(access):
-    """Lanes that are on, follow each other and lie at neighbouring addresses: a transfer each."""
-    begin = None
-    size = access.type.itemsize
-    for lane, address in enumerate(access.addresses.tolist()):
-        on = access.on is None or access.on[lane]
-        if begin is not None and not (on and address == last + size):
-            yield begin, lane
-            begin = None
-        if on and begin is None:
-            begin = lane
-        last = address
-    if begin is not None:
-        yield begin, access.addresses.size
 
 
 # ── block pointers and descriptors ──

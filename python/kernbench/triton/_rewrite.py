@@ -9,7 +9,7 @@ import inspect
 import textwrap
 import types as python_types
 
-from . import _tensor
+from . import _arithmetic
 from ._tensor import tensor
 
 
@@ -21,17 +21,17 @@ def both(left, right):
     """`left and right`; the right one is a function, called only if it matters."""
     if not _is_block(left):
         return right() if left else left
-    return _tensor.logical("bit_and", left, right())
+    return _arithmetic.logical("bit_and", left, right())
 
 
 def either(left, right):
     if not _is_block(left):
         return left if left else right()
-    return _tensor.logical("bit_or", left, right())
+    return _arithmetic.logical("bit_or", left, right())
 
 
 def negation(x):
-    return _tensor.invert(_tensor.truth(x)) if _is_block(x) else not x
+    return _arithmetic.invert(_arithmetic.truth(x)) if _is_block(x) else not x
 
 
 def checked(condition, message=None):

@@ -77,7 +77,7 @@ class dtype:
 
     def __call__(self, value):
         """`tl.int32(5)`: a number of this type."""
-        from ._tensor import as_tensor
+        from ._values import as_tensor
         return as_tensor(value).to(self)
 
 
@@ -197,3 +197,8 @@ def bfloat16_rounded(array):
     bits = np.asarray(array, np.float32).view(np.uint32)
     rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) & np.uint32(0xFFFF0000)
     return np.where(np.isnan(array), np.float32(np.nan), rounded.view(np.float32))
+
+
+def int_type(bitwidth, signed):
+    """The integer type of that many bits."""
+    return by_name(f"{'i' if signed else 'u'}{bitwidth}")

@@ -90,6 +90,13 @@ void copy(const ConstArray& from, const Array& out) {
   StridedReader::broadcast_to(from, out.shape).read(static_cast<std::size_t>(out.shape.elements()), out.data);
 }
 
+/// The same bits, read as another dtype of that size.
+void bitcast(const ConstArray& from, const Array& out) {
+  KB_ASSERT(itemsize(from.dtype) == itemsize(out.dtype), "bitcast of {} to {}", to_string(from.dtype),
+            to_string(out.dtype));
+  copy(ConstArray(out.dtype, from.shape, from.data), out);
+}
+
 /// Whether the operation is one on floats: by its result, and for comparisons by what it compares.
 bool computes_in_f32(MathOp op, std::span<const ConstArray> operands, DType result) {
   if (info(op).result != ResultRule::truth) return is_float(result);
@@ -118,7 +125,8 @@ Shape broadcast_of(std::span<const ConstArray> operands) {
 
 void check(MathOp op, std::span<const ConstArray> operands, const Array& out) {
   KB_ASSERT(info(op).kind == MathKind::elementwise, "{} is not elementwise", to_string(op));
-  const auto dtype = op == MathOp::cast ? out.dtype : result_dtype_of(op, operands);
+  const bool is_given = info(op).result == ResultRule::given;
+  const auto dtype = is_given ? out.dtype : result_dtype_of(op, operands);
   const bool alike = std::ranges::all_of(operands, [&](const ConstArray& a) { return a.shape == out.shape; });
   KB_ASSERT(may_convert(op, dtype, out.dtype) && (alike || out.shape == broadcast_of(operands)),
             "{} gives {} {}, not {} {}", to_string(op), to_string(dtype), to_string(broadcast_of(operands)),
@@ -148,6 +156,7 @@ void elementwise(MathOp op, std::span<const ConstArray> operands, const Array& o
   if (out.shape.elements() == 0) return;
   const auto level = simd_level();
   if (op == MathOp::copy) return copy(operands[0], out);
+  if (op == MathOp::bitcast) return bitcast(operands[0], out);
   if (op == MathOp::cast && is_float(operands[0].dtype)) return run_cast<float>(operands[0], out);
   if (op == MathOp::cast)
     return with_int_type(operands[0].dtype, [&](auto t) { run_cast<decltype(t)>(operands[0], out); });

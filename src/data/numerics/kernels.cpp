@@ -227,6 +227,7 @@ BlockKernel<float, float> float_kernel(MathOp op, Simd level) {
     case MathOp::sort:
     case MathOp::gather:
     case MathOp::histogram:
+    case MathOp::bitcast:
       break;
   }
   return nullptr;
@@ -319,6 +320,7 @@ BlockKernel<T, T> int_kernel(MathOp op, Simd level) {
     case MathOp::sort:
     case MathOp::gather:
     case MathOp::histogram:
+    case MathOp::bitcast:
       break;
   }
   return nullptr;
@@ -397,6 +399,7 @@ BlockKernel<float, Int> float_comparison(MathOp op, Simd level) {
     case MathOp::sort:
     case MathOp::gather:
     case MathOp::histogram:
+    case MathOp::bitcast:
       break;
   }
   return nullptr;

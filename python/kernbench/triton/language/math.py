@@ -1,7 +1,12 @@
-"""`tl.math`: the same functions under another name."""
+"""`tl.math`: the same functions under another name, and those of libdevice."""
 
-from . import (abs, ceil, cos, div_rn, erf, exp, exp2, fdiv, floor, fma, log, log2, maximum, minimum, rsqrt, sigmoid, sin, sqrt,
-               sqrt_rn, tanh, umulhi)
+from . import (abs, ceil, cos, div_rn, erf, exp, exp2, fdiv, floor, fma, log, log2, maximum, minimum, rsqrt, sigmoid, sin,  # noqa: F401
+               sqrt, sqrt_rn, tanh, umulhi)
+from .extra import libdevice as _libdevice
 from .extra.libdevice import *  # noqa: F401,F403
 
 max, min = maximum, minimum
+
+
+def __getattr__(name):
+    return getattr(_libdevice, name)

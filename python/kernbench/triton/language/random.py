@@ -4,7 +4,9 @@ import math
 
 from .. import _types as types
 from .._record import KernelTypeError
-from .._tensor import as_tensor, cast, tensor
+from .._casts import cast
+from .._tensor import tensor
+from .._values import as_tensor
 
 _KEYS = 0x9E3779B9, 0xBB67AE85
 _ROUNDS = 0xD2511F53, 0xCD9E8D57

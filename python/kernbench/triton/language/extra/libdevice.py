@@ -2,8 +2,11 @@
 
 import math as _math
 
-from .. import (_tensor, as_tensor, ceil, cos, div_rn, erf, exp, exp2, floor, fma, int1, log, log2, maximum, minimum,  # noqa: F401
-                rsqrt, sigmoid, sin, sqrt, sqrt_rn, tanh, trunc, where)
+from ..._arithmetic import absolute as _absolute
+from ..._values import as_tensor
+from ..._record import Refused as _Refused
+from .. import (bitcast, ceil, cos, div_rn, erf, exp, exp2, floor, fma, float32, int1, int32, log, log2, maximum, minimum,  # noqa: F401
+                rsqrt, sigmoid, sin, sqrt, sqrt_rn, tanh, trunc, uint32, umulhi, where)
 
 fmax, fmin = maximum, minimum
 fast_expf, fast_logf, fast_sinf, fast_cosf, fast_log2f = exp, log, sin, cos, log2
@@ -15,7 +18,7 @@ def fast_dividef(x, y):
 
 
 def fabs(x):
-    return _tensor.absolute(x)
+    return _absolute(x)
 
 
 abs = fabs
@@ -93,12 +96,12 @@ def isnan(x):
 
 def isinf(x):
     x = as_tensor(x)
-    return _tensor.absolute(x) == float("inf")
+    return _absolute(x) == float("inf")
 
 
 def isfinited(x):
     x = as_tensor(x)
-    return _tensor.absolute(x) < float("inf")
+    return _absolute(x) < float("inf")
 
 
 finitef = isfinited
@@ -109,7 +112,7 @@ def signbit(x):
 
 
 def copysign(x, y):
-    size = _tensor.absolute(as_tensor(x))
+    size = _absolute(as_tensor(x))
     return where(as_tensor(y) < 0, -size, size)
 
 
@@ -119,7 +122,7 @@ def relu(x):
 
 def cbrt(x):
     x = as_tensor(x)
-    root = exp2(log2(_tensor.absolute(x)) * (1 / 3))
+    root = exp2(log2(_absolute(x)) * (1 / 3))
     return copysign(where(x == 0, 0.0, root), x)
 
 
@@ -138,3 +141,219 @@ def div_rz(x, y):
 
 def mul24(x, y):
     return as_tensor(x) * y
+
+
+# ── other names of the same ──
+fast_fdividef = fast_dividef
+add_rn = add_rz = add_rd = add_ru = lambda x, y: as_tensor(x) + y
+sub_rn = sub_rz = sub_rd = sub_ru = lambda x, y: as_tensor(x) - y
+mul_rn = mul_rz = mul_rd = mul_ru = lambda x, y: as_tensor(x) * y
+div_rd = div_ru = div_rz
+rcp_rn = rcp_rz = rcp_rd = rcp_ru = rcp64h = lambda x: 1.0 / as_tensor(x)
+sqrt_rz = sqrt_rd = sqrt_ru = sqrt
+rsqrt_rn = rsqrt
+fma_rn = fma_rz = fma_rd = fma_ru = fma
+fast_exp10f, fast_log10f, fast_powf, fast_tanf = exp10, log10, pow, tan
+max, min = maximum, minimum
+
+
+# ── angles ──
+_ATAN = (0.9998660, -0.3302995, 0.1801410, -0.0851330, 0.0208351)  # of a first guess on [0, 1]
+
+
+def atan(x):
+    """A guess by a polynomial, mended by two steps of Newton: t − (sin t − x cos t) / (cos t + x sin t)."""
+    x = as_tensor(x)
+    size = _absolute(x)
+    inverse = size > 1.0
+    z = where(inverse, 1.0 / maximum(size, 1.0), size)
+    square = z * z
+    guess = ((((_ATAN[4] * square + _ATAN[3]) * square + _ATAN[2]) * square + _ATAN[1]) * square + _ATAN[0]) * z
+    for _ in range(2):
+        s, c = sin(guess), cos(guess)
+        guess = guess - (s - z * c) / (c + z * s)
+    return copysign(where(inverse, _math.pi / 2 - guess, guess), x)
+
+
+def asin(x):
+    x = as_tensor(x)
+    return atan(x * rsqrt(maximum(1.0 - x * x, 1e-30)))
+
+
+def acos(x):
+    return _math.pi / 2 - asin(x)
+
+
+def atan2(y, x):
+    y, x = as_tensor(y), as_tensor(x)
+    safe = where(x == 0, 1.0, x)
+    sideways = copysign(x * 0.0 + _math.pi / 2, y)
+    turned = where(x < 0, copysign(x * 0.0 + _math.pi, y), 0.0)
+    return where(x == 0, where(y == 0, 0.0, sideways), atan(y / safe) + turned)
+
+
+def sinpi(x):
+    return sin(as_tensor(x) * _math.pi)
+
+
+def cospi(x):
+    return cos(as_tensor(x) * _math.pi)
+
+
+# ── hyperbolic ──
+
+def asinh(x):
+    x = as_tensor(x)
+    size = _absolute(x)
+    return copysign(log(size + sqrt(size * size + 1.0)), x)
+
+
+def acosh(x):
+    x = as_tensor(x)
+    return log(x + sqrt(x * x - 1.0))
+
+
+def atanh(x):
+    x = as_tensor(x)
+    return 0.5 * log((1.0 + x) / (1.0 - x))
+
+
+# ── probability ──
+
+def normcdf(x):
+    return 0.5 * erfc(as_tensor(x) * -(0.5 ** 0.5))
+
+
+_NEAR = (2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087, -0.00125372503, -0.00417768164, 0.246640727,
+         1.50140941)
+_FAR = (-0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773, -0.0076224613, 0.00943887047, 1.00167406,
+        2.83297682)
+
+
+def _polynomial(coefficients, x):
+    result = x * 0.0 + coefficients[0]
+    for c in coefficients[1:]:
+        result = result * x + c
+    return result
+
+
+def erfinv(x):
+    """By Giles: a polynomial in the logarithm of 1 − x², one near 0 and one near ±1."""
+    x = as_tensor(x)
+    w = -log((1.0 - x) * (1.0 + x))
+    return where(w < 5.0, _polynomial(_NEAR, w - 2.5), _polynomial(_FAR, sqrt(w) - 3.0)) * x
+
+
+# ── numbers and their bits ──
+
+def saturatef(x):
+    return minimum(maximum(x, 0.0), 1.0)
+
+
+def fdim(x, y):
+    return maximum(as_tensor(x) - y, 0.0)
+
+
+def rhypot(x, y):
+    x, y = as_tensor(x), as_tensor(y)
+    return rsqrt(x * x + y * y)
+
+
+def norm3d(x, y, z):
+    x, y, z = as_tensor(x), as_tensor(y), as_tensor(z)
+    return sqrt(x * x + y * y + z * z)
+
+
+def rcbrt(x):
+    return 1.0 / cbrt(x)
+
+
+def remainder(x, y):
+    """x less the nearest multiple of y."""
+    x = as_tensor(x)
+    return x - rint(x / y) * y
+
+
+def ldexp(x, n):
+    return as_tensor(x) * exp2(as_tensor(n).to(float32))
+
+
+scalbn = ldexp
+
+
+def logb(x):
+    return floor(log2(_absolute(as_tensor(x))))
+
+
+def ilogb(x):
+    return logb(x).to(int32)
+
+
+def llround(x):
+    return round(x).to(int32)
+
+
+lround = llround
+
+
+def float2int_rn(x):
+    return rint(x).to(int32)
+
+
+def float2int_rz(x):
+    return as_tensor(x).to(int32)
+
+
+def float_as_int(x):
+    return bitcast(as_tensor(x), int32)
+
+
+def float_as_uint(x):
+    return bitcast(as_tensor(x), uint32)
+
+
+def int_as_float(x):
+    return bitcast(as_tensor(x), float32)
+
+
+uint_as_float = int_as_float
+
+
+def mulhi(x, y):
+    return umulhi(x, y)
+
+
+def popc(x):
+    """How many bits of a 32-bit integer are 1."""
+    x = as_tensor(x).to(uint32, bitcast=True)
+    x = x - ((x >> 1) & 0x55555555)
+    x = (x & 0x33333333) + ((x >> 2) & 0x33333333)
+    return ((((x + (x >> 4)) & 0x0F0F0F0F) * 0x01010101) >> 24).to(int32)
+
+
+def clz(x):
+    """How many bits above the highest 1 are 0."""
+    x = as_tensor(x).to(uint32, bitcast=True)
+    for step in (1, 2, 4, 8, 16):
+        x = x | (x >> step)
+    return 32 - popc(x)
+
+
+def ffs(x):
+    """The place of the lowest 1, counted from 1; 0 if there is none."""
+    x = as_tensor(x).to(uint32, bitcast=True)
+    return popc(x ^ (x - 1)) * (x != 0).to(int32)
+
+
+# Functions of the library for which this vector unit has no operation, and none is made of others here.
+_WITHOUT = frozenset("j0 j1 jn y0 y1 yn cyl_bessel_i0 cyl_bessel_i1 lgamma tgamma erfcx erfcinv normcdfinv nextafter byte_perm brev sad "
+                     "hadd rhadd rnorm3d norm4d rnorm4d double2float_rn double_as_longlong longlong_as_double".split())
+
+
+def __getattr__(name):
+    if name not in _WITHOUT:
+        raise AttributeError(f"libdevice has no function '{name}'")
+
+    def refused(*args, **options):
+        raise _Refused(f"libdevice.{name}: this vector unit has no operation for it, and none is made of others")
+    return refused

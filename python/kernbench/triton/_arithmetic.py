@@ -1,0 +1,271 @@
+"""Elementwise operations: evaluated where the values are known, recorded where one is not; and pointers that move."""
+
+import math
+import operator
+
+import numpy as np
+
+from . import _types as types
+from ._record import KernelTypeError, KernelValueError, current
+from ._tensor import shape_text, tensor
+from ._types import dtype, pointer_type, promote
+from ._values import as_tensor, converted, core_type, if_made, is_number, recorded, rounded, tile_of
+
+
+# Operations that the kernel language has under another name.
+CORE = {"bit_and": "logical_and", "bit_or": "logical_or", "bit_xor": "xor"}
+
+
+def calculated(op, xs, type, result):
+    """Records an elementwise operation that computes in `type`."""
+    core_type(type)
+    operands = [converted(x, type) for x in xs]
+    core = current().core()
+    if all(is_number(o) for o in operands):
+        operands[0] = core.full((), operands[0], core_type(type))
+    tile = getattr(core, CORE.get(op, op))(*operands)
+    return tile if result is type or result is types.int1 else core.cast(tile, core_type(result))
+
+
+def _broadcast(a, b):
+    try:
+        return np.broadcast_shapes(a.shape, b.shape)
+    except ValueError:
+        raise KernelValueError(f"blocks of shapes {shape_text(a.shape)} and {shape_text(b.shape)} do not broadcast") from None
+
+
+def _truncated_division(a, b):
+    if isinstance(a, (int, bool)) and isinstance(b, (int, bool)):
+        if b == 0:
+            raise KernelValueError("division by zero")
+        q = abs(int(a)) // abs(int(b))
+        return q if (a < 0) == (b < 0) else -q
+    with np.errstate(divide="ignore", invalid="ignore"):
+        a, b = np.broadcast_arrays(a, b)
+        q = np.abs(a.astype(np.int64)) // np.where(b == 0, 1, np.abs(b.astype(np.int64)))
+        return np.where((a < 0) == (b < 0), q, -q)
+
+
+def _remainder(a, b):
+    return a - _truncated_division(a, b) * b
+
+
+def _float_remainder(a, b):
+    return math.fmod(a, b) if not isinstance(a, np.ndarray) and not isinstance(b, np.ndarray) else np.fmod(a, b)
+
+
+def _quotient(a, b):
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return (np.asarray(a, np.float64) / np.asarray(b, np.float64))[()]
+
+
+KNOWN = {
+    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": _quotient,
+    "floordiv": _truncated_division, "mod": _remainder,
+    "bit_and": operator.and_, "bit_or": operator.or_, "bit_xor": operator.xor,
+    "shl": operator.lshift, "shr": operator.rshift,
+    "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge,
+    "maximum": np.maximum, "minimum": np.minimum,
+}
+
+
+def _in_type(x, type):
+    return x.data if x.dtype is type else rounded(x.data, type)
+
+
+def _evaluate(op, xs, type, result):
+    """The numbers of an operation on known values."""
+    numbers = [_in_type(x, type) for x in xs]
+    if any(isinstance(n, np.ndarray) for n in numbers) and type.numpy.kind in "iuf":
+        numbers = [n if isinstance(n, np.ndarray) else type.numpy.type(n) for n in numbers]
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        value = KNOWN[op](*numbers)
+    return as_data(value, result)
+
+
+def as_data(value, type):
+    if isinstance(value, np.ndarray) and value.shape == ():
+        value = value[()]
+    if isinstance(value, (np.number, np.bool_)):
+        value = value.item()
+    return rounded(value, type)
+
+
+def elementwise(op, xs, type, result):
+    """An operation on values that computes in `type` and gives `result`."""
+    if all(x.known for x in xs):
+        data = _evaluate(op, xs, type, result)
+        shape = data.shape if isinstance(data, np.ndarray) else ()
+        made = None
+        if shape or any(x.tile is not None or x.made is not None for x in xs):
+            made = lambda: calculated(op, xs, type, result)
+        return tensor(result, shape, data, made=made)
+    _check_shapes(xs)
+    return recorded(result, calculated(op, xs, type, result))
+
+
+def _check_shapes(xs):
+    for x in xs[1:]:
+        _broadcast(xs[0], x)
+
+
+def binary(op, a, b, divides=False):
+    a_number, b_number = is_number(a), is_number(b)
+    a, b = as_tensor(a), as_tensor(b)
+    _refuse_pointers(op, a, b)
+    type = promote(a.dtype, b.dtype, a_number, b_number, divides)
+    if type is types.int1 and op in ("add", "sub", "mul"):
+        type = types.int32
+    return elementwise(op, (a, b), type, type)
+
+
+def _refuse_pointers(op, *xs):
+    for x in xs:
+        if isinstance(x.dtype, pointer_type):
+            raise KernelTypeError(f"{op} of a pointer: add integers to it, or compare it, or load through it")
+
+
+def add(a, b):
+    for x, y in ((a, b), (b, a)):
+        if isinstance(x, tensor) and isinstance(x.dtype, pointer_type):
+            return moved(x, y, 1)
+    for product, other in ((a, b), (b, a)):  # acc + dot(a, b) is one product that adds to acc
+        if isinstance(product, tensor) and product.dot is not None and product.tile is None:
+            if isinstance(other, tensor) and not other.known and other.dtype is product.dtype and other.shape == product.shape:
+                return recorded(product.dtype, product.dot(other))
+    folded = _folded(a, b)
+    return folded if folded is not None else binary("add", a, b)
+
+
+class _Moved:
+    """How x + n is recorded, for a number n."""
+
+    __slots__ = ("base", "by")
+
+    def __init__(self, base, by):
+        self.base, self.by = base, by
+
+    def __call__(self):
+        type = self.base.dtype
+        return calculated("add", (self.base, tensor(type, (), rounded(self.by, type))), type, type)
+
+
+def _folded(a, b):
+    """x + 1 + 1 … keeps one sum: loops that move offsets on do not grow a chain."""
+    if not (isinstance(a, tensor) and a.known and a.shape and a.dtype.is_int() and a.dtype is not types.int1):
+        return None
+    if isinstance(b, tensor):
+        if not b.known or b.shape or b.tile is not None or b.made is not None or b.dtype is not a.dtype:
+            return None
+        b = b.data
+    if not isinstance(b, int) or isinstance(b, bool) or promote(a.dtype, types.of_python(b), False, True, False) is not a.dtype:
+        return None
+    base, by = (a.made.base, a.made.by) if isinstance(a.made, _Moved) else (a, 0)
+    with np.errstate(over="ignore"):
+        data = a.data + a.dtype.numpy.type(rounded(b, a.dtype))
+    return tensor(a.dtype, a.shape, data, made=_Moved(base, by + b))
+
+
+def sub(a, b):
+    if isinstance(a, tensor) and isinstance(a.dtype, pointer_type):
+        if isinstance(b, tensor) and isinstance(b.dtype, pointer_type):
+            difference = (a.data - b.data) // a.dtype.element_ty.itemsize
+            return tensor(types.int64, np.shape(difference), difference)
+        return moved(a, b, -1)
+    return binary("sub", a, b)
+
+
+def truediv(a, b):
+    at, bt = as_tensor(a), as_tensor(b)
+    if at.dtype.is_int() and bt.dtype.is_int():
+        return elementwise("div", (at, bt), types.float32, types.float32)
+    return binary("div", a, b, divides=True)
+
+
+def floordiv(a, b):
+    if as_tensor(a).dtype.is_floating() or as_tensor(b).dtype.is_floating():
+        raise KernelTypeError("// is for integers; use / and tl.floor")
+    return binary("floordiv", a, b, divides=True)
+
+
+def mod(a, b):
+    if as_tensor(a).dtype.is_floating() or as_tensor(b).dtype.is_floating():
+        a, b = as_tensor(a), as_tensor(b)
+        if a.known and b.known:
+            type = promote(a.dtype, b.dtype, False, False, True)
+            data = as_data(_float_remainder(_in_type(a, type), _in_type(b, type)), type)
+            return tensor(type, np.shape(data), data)
+        from . import language
+        quotient = a / b
+        return a - language.trunc(quotient) * b
+    return binary("mod", a, b, divides=True)
+
+
+def bitwise(op, a, b):
+    at, bt = as_tensor(a), as_tensor(b)
+    _refuse_pointers(op, at, bt)
+    if not (at.dtype.is_int() and bt.dtype.is_int()):
+        raise KernelTypeError(f"{op} of {at.dtype} and {bt.dtype}: bits are of integers; cast or bitcast first")
+    type = promote(at.dtype, bt.dtype, is_number(a), is_number(b), False)
+    return elementwise(op, (at, bt), type, type)
+
+
+def logical(op, a, b):
+    a, b = (truth(as_tensor(x)) for x in (a, b))
+    return elementwise(op, (a, b), types.int1, types.int1)
+
+
+def truth(x):
+    return x if x.dtype is types.int1 else compare("ne", x, 0)
+
+
+def compare(op, a, b):
+    a_number, b_number = is_number(a), is_number(b)
+    if b is None or isinstance(b, (str, dtype)) or a is None:
+        return op == "ne"  # a tensor equals no string, no type and not None
+    a, b = as_tensor(a), as_tensor(b)
+    if isinstance(a.dtype, pointer_type) or isinstance(b.dtype, pointer_type):
+        data = KNOWN[op](a.data, b.data)
+        return tensor(types.int1, np.shape(data), as_data(data, types.int1))
+    type = promote(a.dtype, b.dtype, a_number, b_number, False)
+    return elementwise(op, (a, b), type, types.int1)
+
+
+def negate(x):
+    if x.known:
+        data = rounded(-x.data if x.dtype is not types.int1 else -np.asarray(x.data, np.int32), x.dtype)
+        return tensor(x.dtype, x.shape, data, made=if_made((x,), lambda: current().core().neg(tile_of(x)), x.shape))
+    return recorded(x.dtype, current().core().neg(tile_of(x)))
+
+
+def absolute(x):
+    x = as_tensor(x)
+    if x.known:
+        data = abs(x.data)
+        return tensor(x.dtype, x.shape, data, made=if_made((x,), lambda: current().core().abs(tile_of(x)), x.shape))
+    return recorded(x.dtype, current().core().abs(tile_of(x)))
+
+
+def invert(x):
+    if not x.dtype.is_int():
+        raise KernelTypeError(f"~ of {x.dtype}: bits are of integers")
+    if x.known:
+        data = (not x.data if not x.shape else ~x.data) if x.dtype is types.int1 else rounded(~x.data, x.dtype)
+        return tensor(x.dtype, x.shape, data, made=if_made((x,), lambda: current().core().logical_not(tile_of(x)), x.shape))
+    return recorded(x.dtype, current().core().logical_not(tile_of(x)))
+
+
+def moved(pointer, offset, sign):
+    offset = as_tensor(offset)
+    if isinstance(offset.dtype, pointer_type):
+        raise KernelTypeError("the sum of two pointers: subtract them, or add integers")
+    if not offset.known:
+        raise KernelTypeError(
+            f"a pointer plus {offset!r}: an address may depend on program ids, arguments and integers that are loaded, "
+            "not on floating-point values, which are computed later")
+    if not offset.dtype.is_int():
+        raise KernelTypeError(f"a pointer plus {offset.dtype}: offsets are integers")
+    size = sign * pointer.dtype.element_ty.itemsize
+    step = offset.data.astype(np.int64) * size if offset.shape else int(offset.data) * size
+    data = pointer.data + step
+    return tensor(pointer.dtype, np.shape(data), data)

@@ -1,0 +1,96 @@
+"""From Python numbers to known values, and from known values to tiles that are recorded."""
+
+import numpy as np
+
+from . import _types as types
+from ._record import KernelTypeError, Refused, current
+from ._tensor import tensor
+from ._types import pointer_type
+
+
+def rounded(value, type):
+    """A number or array as the type holds it."""
+    if isinstance(value, np.ndarray):
+        if type is types.bfloat16:
+            return types.bfloat16_rounded(value)
+        if type is types.int1:
+            return value != 0
+        if value.dtype.kind == "f" and type.numpy.kind in "iu":
+            return np.trunc(value).astype(np.int64).astype(type.numpy)
+        return value.astype(type.numpy, copy=False)
+    if type is types.int1:
+        return bool(value)
+    if type.is_int():
+        value = int(value)
+        bits = type.primitive_bitwidth
+        low = -(1 << bits - 1) if type.kind == "int" else 0
+        return (value - low) % (1 << bits) + low
+    if type is types.bfloat16:
+        return float(types.bfloat16_rounded(np.asarray([value], np.float32))[0])
+    return float(type.numpy.type(value)) if type.is_floating() else value
+
+
+def as_tensor(value, type=None):
+    """A tensor of the kernel; a Python number becomes a known scalar."""
+    if isinstance(value, tensor):
+        return value
+    if isinstance(value, (bool, int, float, np.number, np.bool_)):
+        value = value.item() if isinstance(value, (np.number, np.bool_)) else value
+        type = type or types.of_python(value)
+        return tensor(type, (), rounded(value, type))
+    if isinstance(value, np.ndarray):
+        return tensor(type or types.OF_CORE[str(value.dtype)], value.shape, value)
+    if value is None:
+        raise KernelTypeError("None where a value was expected: did the launch leave out an argument?")
+    raise KernelTypeError(f"a kernel computes with tensors and numbers, not with {value.__class__.__name__}")
+
+
+def is_number(value):
+    return isinstance(value, (bool, int, float, np.number, np.bool_))
+
+
+def core_type(type):
+    if isinstance(type, pointer_type):
+        raise KernelTypeError("pointers live only in addresses: they cannot be stored, selected by data or computed with")
+    if type.core is None:
+        raise Refused(f"{type} has no unit on this machine; cast to float32 before computing")
+    return type.core
+
+
+def tile_of(x):
+    """The kernel language's tile of a value; records what it is made of if need be."""
+    if x.tile is None:
+        if x.dot is not None:
+            x.tile = x.dot(None)
+        elif x.made is not None:
+            x.tile = x.made()
+            x.made = None
+        else:
+            x.tile = current().core().full(x.shape, float(x.data), core_type(x.dtype))
+    return x.tile
+
+
+def operand(x):
+    """A tile, or a number where the value is a known scalar."""
+    if x.known and not x.shape and x.tile is None and x.made is None:
+        return x.data
+    return tile_of(x)
+
+
+def recorded(type, tile):
+    return tensor(type, tuple(tile.shape), tile=tile)
+
+
+def converted(x, type):
+    """An operand in that type."""
+    if x.known and not x.shape and x.tile is None and x.made is None:
+        value = rounded(x.data, type)
+        return float(value) if type.is_floating() else int(value)
+    if x.dtype is type:
+        return tile_of(x)
+    return current().core().cast(tile_of(x), core_type(type))
+
+
+def if_made(xs, record, shape):
+    """How a known value is recorded: by the operation, unless it is a plain number."""
+    return record if shape or any(x.tile is not None or x.made is not None for x in xs) else None

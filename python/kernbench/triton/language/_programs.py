@@ -1,0 +1,118 @@
+"""Programs of the grid, loops, and what only a compiler listens to."""
+
+import builtins
+import operator as _operator
+
+import numpy as np
+
+from .._record import KernelValueError, current, kernel_line, line_text
+from .._tensor import tensor
+from .._types import int32
+from .._values import as_tensor
+
+
+class constexpr:
+    """A value known when the kernel is launched: here plain Python values are, so it is the value itself."""
+
+    def __new__(cls, value=None):
+        return value
+
+
+const = constexpr
+
+
+def program_id(axis):
+    return tensor(int32, (), current().ids[_axis(axis)])
+
+
+def num_programs(axis):
+    return tensor(int32, (), current().launch.grid[_axis(axis)])
+
+
+def _axis(axis):
+    axis = _operator.index(axis)
+    if axis not in (0, 1, 2):
+        raise KernelValueError(f"axis {axis} of the grid: it has axes 0, 1 and 2")
+    return axis
+
+
+def cdiv(x, div):
+    if isinstance(x, int) and isinstance(div, int):
+        return -(-x // div)
+    return (x + (div - 1)) // div
+
+
+def range(arg1, arg2=None, step=None, **ignored):
+    """range() of known numbers; what steers a compiler (num_stages …) has no effect."""
+    bounds = [arg1] if arg2 is None else [arg1, arg2]
+    if step is not None:
+        bounds = ([0] if arg2 is None else []) + bounds + [step]
+    return builtins.range(*[_operator.index(b) for b in bounds])
+
+
+static_range = range
+
+
+def condition(arg, **ignored):
+    return arg
+
+
+def static_assert(cond, msg=""):
+    if not cond:
+        raise AssertionError(msg or f"static_assert failed at {line_text(kernel_line())}")
+
+
+def static_print(*values, sep=" ", end="\n", file=None, flush=False):
+    print(*values, sep=sep, end=end, file=file, flush=flush)
+
+
+def device_print(prefix, *values, hex=False):
+    """Prints nothing: what is computed is not known yet."""
+
+
+def device_assert(cond, msg="", mask=None):
+    """Checks what is known while recording; what is computed later is not checked."""
+    cond = as_tensor(cond)
+    if not cond.known:
+        return
+    held = np.asarray(cond.data) != 0
+    if mask is not None and as_tensor(mask).known:
+        held = held | ~np.asarray(as_tensor(mask).data, bool)
+    if not held.all():
+        raise AssertionError(msg or f"device_assert failed at {line_text(kernel_line())}")
+
+
+def assume(cond):
+    return cond
+
+
+def multiple_of(input, values=None):
+    return input
+
+
+max_contiguous = multiple_of
+max_constancy = multiple_of
+
+
+def debug_barrier():
+    """No effect: a program is one thread here."""
+
+
+def to_tensor(x):
+    return as_tensor(x)
+
+
+def swizzle2d(i, j, size_i, size_j, size_g):
+    """Where block (i, j) of a matrix is taken if size_g rows at a time are gone through column by column."""
+    place = i * size_j + j
+    group = place // (size_g * size_j)
+    first = group * size_g
+    rows = size_i - first
+    rows = rows if rows < size_g else size_g
+    inside = place % (size_g * size_j)
+    return first + inside % rows, inside // rows
+
+
+def map_elementwise(scalar_fn, *args, pack=1):
+    """The function of scalars on whole blocks: their operations are elementwise here."""
+    return scalar_fn(*args)

@@ -1,0 +1,198 @@
+"""Along an axis: reductions, scans, sorting, counting."""
+
+import operator as _operator
+
+import numpy as np
+
+from .._arithmetic import as_data
+from .._casts import cast
+from .._record import KernelTypeError, current
+from .._shapes import reshape
+from .._tensor import tensor
+from .._types import float32, int32, uint32
+from .._values import as_tensor, recorded, tile_of
+from ._blocks import _one_axis, _stacked
+from ._functions import where
+
+
+def _reduced(x, axis, keep_dims, name, known, type=None):
+    type = type or x.dtype
+    axis = None if axis is None else _one_axis(x, axis)
+
+    def record():
+        tile = getattr(current().core(), name)(tile_of(x), axis=axis, keep_dims=keep_dims)
+        return tile
+
+    if not x.shape:
+        return x
+    if not x.known:
+        return recorded(type, record())
+    data = known(x.data, axis=axis, keepdims=keep_dims)
+    data = as_data(data, type)
+    return tensor(type, np.shape(data), data, made=record)
+
+
+def _widened(x):
+    """Types under 32 bits are reduced in 32, as Triton does."""
+    if x.dtype.primitive_bitwidth >= 32:
+        return x
+    if x.dtype.is_floating():
+        return cast(x, float32)
+    return cast(x, uint32 if x.dtype.kind == "uint" else int32)
+
+
+def _summed(x, dtype):
+    """What is summed: in the type asked for; integers under 32 bits in 32."""
+    x = as_tensor(x)
+    if dtype is not None:
+        return cast(x, dtype)
+    return _widened(x) if x.dtype.is_int() else x
+
+
+def sum(input, axis=None, keep_dims=False, dtype=None):
+    x = _summed(input, dtype)
+    return _reduced(x, axis, keep_dims, "sum", lambda n, axis, keepdims: np.sum(n, axis=axis, keepdims=keepdims, dtype=n.dtype))
+
+
+def max(input, axis=None, return_indices=False, return_indices_tie_break_left=True, keep_dims=False, propagate_nan=None):
+    x = _widened(as_tensor(input))
+    largest = _reduced(x, axis, keep_dims, "max", np.max)
+    return (largest, argmax(x, axis, keep_dims=keep_dims)) if return_indices else largest
+
+
+def min(input, axis=None, return_indices=False, return_indices_tie_break_left=True, keep_dims=False, propagate_nan=None):
+    x = _widened(as_tensor(input))
+    smallest = _reduced(x, axis, keep_dims, "min", np.min)
+    return (smallest, argmin(x, axis, keep_dims=keep_dims)) if return_indices else smallest
+
+
+def argmax(input, axis, tie_break_left=True, keep_dims=False):
+    x = as_tensor(input)
+    return _reduced(x, axis, keep_dims, "argmax", np.argmax, int32)
+
+
+def argmin(input, axis, tie_break_left=True, keep_dims=False):
+    x = as_tensor(input)
+    return _reduced(x, axis, keep_dims, "argmin", np.argmin, int32)
+
+
+def xor_sum(input, axis=None, keep_dims=False):
+    x = as_tensor(input)
+    if not x.dtype.is_int():
+        raise KernelTypeError(f"xor_sum of {x.dtype}: it is for integers")
+    return _reduced(x, axis, keep_dims, "xor_sum", np.bitwise_xor.reduce)
+
+
+def reduce_or(input, axis, keep_dims=False):
+    return _combined((as_tensor(input),), axis, lambda a, b: a | b, keep_dims)[0]
+
+
+def _part(x, axis, begin, end):
+    return x[tuple([slice(None)] * axis + [slice(begin, end)])]
+
+
+def _called(combine, *values):
+    result = combine(*values)
+    return result if isinstance(result, (tuple, list)) else (result,)
+
+
+def _combined(xs, axis, combine, keep_dims):
+    """Halves are combined with each other until one element is left: log2 n steps of the whole width."""
+    if axis is None:
+        xs, axis = tuple(reshape(x, [x.numel]) for x in xs), 0
+    axis = _one_axis(xs[0], axis)
+    n = xs[0].shape[axis]
+    while n > 1:
+        half = n // 2
+        left = [_part(x, axis, 0, half) for x in xs]
+        right = [_part(x, axis, half, 2 * half) for x in xs]
+        pairs = _called(combine, *left, *right)
+        if n % 2:
+            pairs = [_stacked([cast(as_tensor(p), x.dtype), _part(x, axis, n - 1, n)], axis, False) for p, x in zip(pairs, xs)]
+        xs = tuple(as_tensor(p) for p in pairs)
+        n = half + n % 2
+    if keep_dims:
+        return xs
+    return tuple(x[tuple([slice(None)] * axis + [0])] for x in xs)
+
+
+def reduce(input, axis, combine_fn, keep_dims=False):
+    several = isinstance(input, (tuple, list))
+    xs = tuple(as_tensor(x) for x in (input if several else (input,)))
+    result = _combined(xs, axis, combine_fn, keep_dims)
+    return result if several else result[0]
+
+
+def associative_scan(input, axis, combine_fn, reverse=False):
+    """Each element combined with all before it: log2 n steps."""
+    several = isinstance(input, (tuple, list))
+    xs = tuple(as_tensor(x) for x in (input if several else (input,)))
+    axis = _one_axis(xs[0], axis)
+    n = xs[0].shape[axis]
+    distance = 1
+    while distance < n:
+        near = [_part(x, axis, distance, n) for x in xs] if not reverse else [_part(x, axis, 0, n - distance) for x in xs]
+        far = [_part(x, axis, 0, n - distance) for x in xs] if not reverse else [_part(x, axis, distance, n) for x in xs]
+        rest = [_part(x, axis, 0, distance) if not reverse else _part(x, axis, n - distance, n) for x in xs]
+        pairs = _called(combine_fn, *far, *near)
+        xs = tuple(_stacked([r, cast(as_tensor(p), r.dtype)] if not reverse else [cast(as_tensor(p), r.dtype), r], axis, False)
+                   for p, r in zip(pairs, rest))
+        distance *= 2
+    return xs if several else xs[0]
+
+
+def _scanned(x, axis, reverse, name, known):
+    axis = _one_axis(x, axis)
+    record = lambda: getattr(current().core(), name)(tile_of(x), axis=axis, reverse=reverse)
+    if not x.known:
+        return recorded(x.dtype, record())
+    turned = np.flip(x.data, axis) if reverse else x.data
+    data = known(turned, axis=axis, dtype=x.dtype.numpy)
+    return tensor(x.dtype, x.shape, as_data(np.flip(data, axis) if reverse else data, x.dtype), made=record)
+
+
+def cumsum(input, axis=0, reverse=False, dtype=None):
+    return _scanned(_summed(input, dtype), axis, reverse, "cumsum", np.cumsum)
+
+
+def cumprod(input, axis=0, reverse=False):
+    return _scanned(_summed(input, None), axis, reverse, "cumprod", np.cumprod)
+
+
+def histogram(input, num_bins, mask=None):
+    """How often each number below num_bins occurs."""
+    x = as_tensor(input)
+    bins = _operator.index(num_bins)
+    if mask is not None:
+        x = where(mask, cast(x, int32), bins)
+    record = lambda: current().core().histogram(tile_of(x), bins)
+    if not x.known:
+        return recorded(int32, record())
+    inside = x.data[(x.data >= 0) & (x.data < bins)].astype(np.int64)
+    return tensor(int32, (bins,), np.bincount(inside, minlength=bins).astype(np.int32), made=record)
+
+
+def gather(src, index, axis):
+    """src at the places that index names along the axis."""
+    src, index = as_tensor(src), as_tensor(index)
+    axis = _one_axis(src, axis)
+    record = lambda: current().core().gather(tile_of(src), tile_of(index), axis)
+    if not (src.known and index.known):
+        return recorded(src.dtype, record())
+    data = np.take_along_axis(src.data, index.data.astype(np.int64), axis)
+    return tensor(src.dtype, data.shape, data, made=record)
+
+
+def sort(x, dim=None, descending=False):
+    x = as_tensor(x)
+    axis = _one_axis(x, dim)
+    record = lambda: current().core().sort(tile_of(x), axis, descending)
+    if not x.known:
+        return recorded(x.dtype, record())
+    data = np.sort(x.data, axis)
+    return tensor(x.dtype, x.shape, np.flip(data, axis) if descending else data, made=record)
+
+
+def topk(x, k, dim=None):
+    """The k largest, the largest first."""
+    return _part(sort(x, dim, True), _one_axis(x, dim), 0, _operator.index(k))

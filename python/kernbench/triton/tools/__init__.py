@@ -1,0 +1,3 @@
+"""`triton.tools`: what kernels are launched with."""
+
+from . import tensor_descriptor  # noqa: F401
