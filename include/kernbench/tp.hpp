@@ -65,7 +65,8 @@ class RowParallelLinear {
   /// InputError: `in_features (N) must be divisible by TP world size (W)`.
   RowParallelLinear(Torch& torch, std::int64_t in_features, std::int64_t out_features,
                     const LinearOptions& options = {});
-  /// x (…, k_local), or (…, in_features) if the input is not parallel. All ranks of the group end with the same bits.
+  /// x (…, k_local), or (…, in_features) if the input is not parallel. All ranks of the group end with the same bits, which
+  /// lie column-wise over the SIP.
   Tensor forward(const Tensor& x) const;
 
   const std::int64_t in_features, out_features, k_local;

@@ -66,18 +66,22 @@ namespace {
 
 constexpr std::int64_t kTileBytes = 16384;  // that go round at once
 
-/// What each PE of the exchange has one rectangle of, if that is all of the tensor; else nothing.
+/// What each PE of the exchange has one rectangle of, if that is all of the tensor and nobody has far more than others; else
+/// nothing.
 std::vector<Rect> parts_as_they_lie(const Placed& from, const Exchange& exchange) {
   std::vector<Rect> parts;
-  std::int64_t covered = 0;
+  std::int64_t covered = 0, most = 0;
   for (int cube = 0; cube < exchange.cubes(); ++cube)
     for (int pe = 0; pe < exchange.pes(); ++pe) {
       const auto rects = from.at(exchange.at(cube, pe));
       if (rects.size() > 1) return {};
       parts.push_back(rects.empty() ? Rect{} : rects.front());
-      covered += parts.back().rows * parts.back().cols;
+      const std::int64_t elements = parts.back().rows * parts.back().cols;
+      covered += elements, most = std::max(most, elements);
     }
-  return covered == from.rows() * from.cols() ? parts : std::vector<Rect>();
+  const std::int64_t all = from.rows() * from.cols();
+  const bool even = most <= 2 * (all / static_cast<std::int64_t>(parts.size()) + 1);
+  return covered == all && even ? parts : std::vector<Rect>();
 }
 
 /// As even as can be: rows, or columns where rows are few.

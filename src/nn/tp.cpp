@@ -98,21 +98,22 @@ RowParallelLinear::RowParallelLinear(Torch& torch, std::int64_t in, std::int64_t
       dtype(options.dtype),
       torch_(torch),
       input_is_parallel_(options.input_is_parallel) {
-  weight = torch.zeros({k_local, out}, dtype, options.dp.value_or(spread(torch, Split::row_wise, k_local)),
+  weight = torch.zeros({k_local, out}, dtype, options.dp.value_or(spread(torch, Split::column_wise, out)),
                        "row_parallel_w");
   if (options.bias) bias = torch.zeros({out}, dtype, {}, "row_parallel_b");
 }
 
+/// Inside the SIP every PE has columns of the weight and gets all of x: that moves x once, where parts of K on every PE would
+/// move partial products in f32. A weight that the user has placed row-wise is multiplied as it lies.
 Tensor RowParallelLinear::forward(const Tensor& x) const {
   const Tensor mine = input_is_parallel_ ? x : mappings::scatter_to_tp_region(x, torch_);
-  const Tensor input = columns_like_rows(mine, weight);
-  Tensor y = matmul(
+  const Placed placed(weight);
+  const Tensor input =
+      placed.kind() == PlacedKind::rows ? columns_like_rows(mine, weight) : copied_to(mine, placed);
+  const Tensor y = matmul(
       input, weight,
       {.name = "row_parallel_gemm", .result = Split::column_wise, .result_name = "row_parallel_partial"});
-  y = with_bias(mappings::reduce_from_tp_region(y, torch_), bias);
-  const auto where = Placed(weight).rectangle();
-  if (!where || where->cubes * where->pes == 1) return y;
-  return redistribute(y, everywhere_in(*where), {.name = "row_parallel_out"});
+  return with_bias(mappings::reduce_from_tp_region(y, torch_), bias);
 }
 
 VocabParallelEmbedding::VocabParallelEmbedding(Torch& torch, std::int64_t n, std::int64_t width,

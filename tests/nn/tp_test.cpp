@@ -54,7 +54,8 @@ INSTANTIATE_TEST_SUITE_P(Sips, TpWorlds,
 TEST_P(TpWorlds, ColumnThenRowIsTheProductOfBoth) {
   const auto [n, topology] = GetParam();
   for (const std::int64_t tokens : {1, 2, 4})
-    for (const std::int64_t width : {48, 96}) {
+    for (const std::int64_t width : {16, 32, 48, 96}) {
+      if (2 * width % n != 0) continue;
       SCOPED_TRACE(fmt::format("tokens {} width {}", tokens, width));
       Torch torch(sips(n, topology));
       const NdArray x = random_array({tokens, width}, f16, 1), w1 = random_array({width, 2 * width}, f16, 2),
@@ -73,7 +74,7 @@ TEST_P(TpWorlds, ColumnThenRowIsTheProductOfBoth) {
       });
       const NdArray first = results.front().numpy();
       // The contract is 1e-2, at widths 16 and 32. At 96 the rounding to f16 of x · W1 and of the sums is 1.5e-2.
-      EXPECT_LT(worst(first, expected), 2e-2);
+      EXPECT_LT(worst(first, expected), width <= 32 ? 1e-2 : 2e-2);
       for (const Tensor& other : results) EXPECT_EQ(other.numpy(), first);
       EXPECT_TRUE(torch.hazards().empty());
     }
