@@ -239,6 +239,9 @@ class Torch {
   std::vector<Trace> traces() const;  // of completed requests, in the order of submission
   /// InputError with LogStorage::none.
   trace::RunLog log() const;
+  /// Those of the log, also with LogStorage::none.
+  std::uint64_t log_hash() const;
+  trace::Summary log_summary() const;
   std::vector<HazardReport> hazards() const;
   /// Links at which packets waited, the longest wait first.
   std::vector<LinkQueue> link_queues() const;

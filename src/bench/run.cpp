@@ -201,8 +201,13 @@ void add_run(RunResult& result, const Torch& torch, int threads, bool look_for_h
   const Building building("the summary of the op log");
   const auto when = threads == 1 ? std::launch::deferred : std::launch::async | std::launch::deferred;
   std::future<std::vector<runtime::HazardReport>> hazards;
-  if (look_for_hazards) hazards = std::async(when, [&] { return torch.hazards(); });
   result.total = last_completion(torch.engine());
+  if (torch.engine().options().log == runtime::LogStorage::none) {
+    result.hash = torch.log_hash();
+    result.summary = torch.log_summary();
+    return;
+  }
+  if (look_for_hazards) hazards = std::async(when, [&] { return torch.hazards(); });
   result.log = torch.log();
   std::future hash = std::async(when, [&] { return result.log->hash(); });
   result.summary = result.log->summary();
@@ -292,6 +297,7 @@ class BenchJob {
                          .threads = how_.threads,
                          .replay_threads = how_.threads,
                          .hazards = how_.threads != 1 && how_.looks_for_hazards(),
+                         .log = how_.log,
                          .interrupt = how_.interrupt};
     if (how_.progress)
       options.progress = [this](const runtime::Progress& clock) {

@@ -34,6 +34,7 @@ struct RunOptions {
   bool hazards = false;                        // look for races; `verify` and `strict` do so too
   bool strict = false;                         // hazards are failures
   int threads = 0;                             // that simulate and compute; 0: one per core, where they pay
+  runtime::LogStorage log = runtime::LogStorage::memory;  // none: without a critical path
   const std::atomic<bool>* interrupt = nullptr;
   std::function<void(const RunProgress&)> progress;  // called about ten times a second while time passes
   /// Called at the end, while the context is still there: to save the run. Also if it failed; then what it threw is
@@ -70,9 +71,9 @@ struct RunResult {
   std::uint64_t hash = 0;
   std::vector<LaunchResult> launches;
   LowerBound lower_bound;  // launches of a stream one after the other; of several streams the longest
-  std::optional<trace::RunLog> log;  // what follows refers to it
   trace::Summary summary;
-  trace::CriticalPath critical_path;
+  std::optional<trace::RunLog> log;   // none: it was not kept
+  trace::CriticalPath critical_path;  // refers to the log; unknown without it
   Utilization utilization;
   std::vector<runtime::LinkQueue> links;  // at which packets waited, the longest wait first
   std::optional<std::vector<runtime::HazardReport>> hazards;  // none: nobody looked for them

@@ -97,7 +97,7 @@ Json to_json(const RunResult& result) {
           {"utilization", utilization_json(result.utilization)},
           {"links", links_json(result.links)},
           {"lower_bound_ns", result.lower_bound.time.ns()},
-          {"critical_path", trace::json_of(result.critical_path)},
+          {"critical_path", result.log ? trace::json_of(result.critical_path) : Json()},
           {"hazards", result.hazards ? hazards_json(*result.hazards) : Json()},
           {"warnings", result.warnings},
           {"results", results_json(result.report)},

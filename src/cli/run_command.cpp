@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/file.hpp"
 #include "base/new_file.hpp"
@@ -35,6 +36,7 @@ struct RunCommand {
   bool hazards = false;
   bool strict = false;
   int threads = 0;
+  std::string log = "memory";
   std::string json;
   std::string save;
   std::uint64_t save_ops = 0;  // 0: all
@@ -126,6 +128,20 @@ std::string keep_result(const Session& session, const RunCommand& command, Torch
   return kept;
 }
 
+/// What needs records is refused before anything runs.
+runtime::LogStorage log_storage(const RunCommand& command) {
+  if (command.log == "memory") return runtime::LogStorage::memory;
+  if (command.log == "disk") return runtime::LogStorage::disk;
+  for (const auto& [given, option] :
+       {std::pair(command.verify, "--verify-data"), std::pair(command.strict, "--strict"),
+        std::pair(command.hazards, "--hazards"), std::pair(!command.save.empty(), "--save"),
+        std::pair(!command.trace.empty(), "--trace")})
+    if (given)
+      throw InputError({"cli.no-log", "--log none", fmt::format("{} needs the records of the run", option),
+                        "use --log disk where memory is short"});
+  return runtime::LogStorage::none;
+}
+
 int run_bench_command(const Session& session, const RunCommand& command) {
   const Bench& bench = session.registry.benches.at(command.bench);
   std::vector<std::string> words = command.words;
@@ -158,6 +174,7 @@ int run_bench_command(const Session& session, const RunCommand& command) {
                        .hazards = command.hazards,
                        .strict = command.strict,
                        .threads = command.threads,
+                       .log = log_storage(command),
                        .interrupt = &interrupt.flag(),
                        .progress = [&](const bench::RunProgress& progress) { display.show(progress); },
                        .finished = finished});
@@ -205,6 +222,14 @@ void declare(CLI::App& command, RunCommand& options, const Session& session) {
                   "Threads to use; 0: one per core, where they pay. The result is the same")
       ->type_name("N")
       ->check(CLI::Range(0, 1024))
+      ->capture_default_str();
+  command
+      .add_option(
+          "--log", options.log,
+          "Where the records of the run are kept: in memory, on disk (nameless files in this folder), or "
+          "not at all: then there is no critical path, and what needs records is refused")
+      ->type_name("memory|disk|none")
+      ->check(CLI::IsMember({"memory", "disk", "none"}))
       ->capture_default_str();
   declare_json(command, options.json, "Write the result for programs");
   command

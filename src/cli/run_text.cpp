@@ -134,7 +134,10 @@ std::string run_summary(const RunResult& result) {
   put_utilization(out, result.utilization);
   put_deepest_queue(out, result);
   put_bound(out, result.lower_bound);
-  put_critical_path(out, result.critical_path);
+  if (result.log)
+    put_critical_path(out, result.critical_path);
+  else
+    out += "critical path    not known: records were not kept (--log none)\n";
   put_hazards(out, result);
   const std::vector<std::string> idealised = result.machine.idealised();
   fmt::format_to(std::back_inserter(out), "machine          {}{}\n", result.machine.source(),

@@ -132,6 +132,8 @@ struct Origin {
   PeCoord pe;                             // pe and cube are −1 for requests of the host
   std::uint32_t launch = 0;               // which request of the run it belongs to
   const QueueUse* queues = nullptr;       // of a program that sends or receives
+  bool has_commands = false;              // the program, which may be gone by then
+  std::uint64_t fingerprint = 0;          // the same, if it was asked for when it came
 };
 
 /// Where finished records go: the op log, or nowhere.

@@ -78,9 +78,12 @@ Pe& Processors::pe(PeCoord at) {
   return *pe;
 }
 
-std::uint32_t Processors::add_origin(const Origin& origin) {
-  origins_.push_back(origin);
-  return static_cast<std::uint32_t>(origins_.size() - 1);
+std::uint32_t Processors::add_origin(Origin origin) {
+  if (origin.program != nullptr) {
+    origin.has_commands = !origin.program->commands().empty();
+    if (notes_fingerprints_) origin.fingerprint = origin.program->fingerprint();
+  }
+  return origins_.add(origin);
 }
 
 const QueueUse* Processors::queue_use(const WiringPtr& wiring, const isa::Program& program) {

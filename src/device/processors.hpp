@@ -10,6 +10,7 @@
 #include "device/device.hpp"
 #include "device/installed_wiring.hpp"
 #include "device/op_writer.hpp"
+#include "device/origins.hpp"
 #include "device/pe_spec.hpp"
 #include "device/queue_watcher.hpp"
 #include "kernbench/deadlock.hpp"
@@ -30,8 +31,10 @@ class Processors {
   Device& device() { return device_; }
 
   /// Enters where records come from; returns the number records carry.
-  std::uint32_t add_origin(const Origin& origin);
-  const std::vector<Origin>& origins() const { return origins_; }
+  std::uint32_t add_origin(Origin origin);
+  const Origins& origins() const { return origins_; }
+  /// From now on programs may go before the run has ended: what is asked of them later is noted when they come.
+  void note_fingerprints() { notes_fingerprints_ = true; }
 
   QueueBook& queues() { return book_; }
   /// The directions a program names in a wiring; null if it names none. A SimulationError if the PE is not wired
@@ -59,7 +62,8 @@ class Processors {
   OpWriter writer_;
   QueueBook book_;
   std::vector<std::unique_ptr<Pe>> pes_;  // made on first use, by their partition
-  std::vector<Origin> origins_;
+  Origins origins_;
+  bool notes_fingerprints_ = false;
   std::deque<QueueUse> queue_uses_;
   std::vector<const QueueUse*> last_use_;  // per PE
   QueueWatcher* watcher_ = nullptr;

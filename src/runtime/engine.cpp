@@ -17,11 +17,14 @@ using device::Reason;
 
 namespace {
 
-trace::OpLogOptions log_options(const TorchOptions& options) {
+trace::OpLogOptions log_options(const TorchOptions& options, device::Processors& processors) {
   if (options.data && options.log == LogStorage::none)
     throw InputError({"runtime.no-log", "", "data is on, but the op log, from which it is computed, is off",
                       "turn data off as well, or keep the log in memory or on disk"});
-  return {.storage = static_cast<trace::Storage>(options.log), .folder = options.log_folder};
+  if (options.log == LogStorage::none) processors.note_fingerprints();
+  return {.storage = static_cast<trace::Storage>(options.log),
+          .folder = options.log_folder,
+          .origins = &processors.origins()};
 }
 
 }  // namespace
@@ -43,7 +46,7 @@ Engine::Engine(const topology::Machine& machine, TorchOptions options)
     : options_(std::move(options)),
       device_(machine),
       processors_(device_),
-      log_(device_.simulation().partitions(), log_options(options_)),
+      log_(device_.simulation().partitions(), log_options(options_, processors_)),
       space_(machine),
       launches_(static_cast<std::size_t>(machine.sips())),
       without_programs_(launches_.size()),
@@ -262,12 +265,24 @@ trace::RunLog Engine::log() const {
   if (options_.log == LogStorage::none)
     throw InputError(
         {"runtime.no-log", "", "the op log of this run was switched off", "keep it in memory or on disk"});
+  return log_.so_far(describe());
+}
+
+trace::RunInfo Engine::describe() const {
   std::vector<std::string> names;
   for (const auto& request : requests_)
     names.push_back(request->phase() == Phase::launch
                         ? request->name()
                         : fmt::format("{} {}", to_string(request->phase()), request->name()));
-  return log_.so_far(trace::describe_run(to_yaml(machine()), processors_.origins(), names, options_.threads));
+  return trace::describe_run(to_yaml(machine()), processors_.origins(), names, options_.threads);
+}
+
+std::uint64_t Engine::log_hash() const {
+  return options_.log == LogStorage::none ? log_.hash(describe()) : log().hash();
+}
+
+trace::Summary Engine::log_summary() const {
+  return options_.log == LogStorage::none ? log_.summary() : log().summary();
 }
 
 /// A short log is not worth starting a thread.

@@ -143,6 +143,9 @@ class Engine : public std::enable_shared_from_this<Engine> {
   // ── what happened ──
   RunBooks books() { return {processors_, log_, requests_}; }
   trace::RunLog log() const;
+  /// What `log` would say, also with LogStorage::none.
+  std::uint64_t log_hash() const;
+  trace::Summary log_summary() const;
   const std::vector<data::Hazard>& hazards();
 
   /// What the layer above keeps with a context.
@@ -171,6 +174,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   void give_up(const std::exception_ptr& why);
   void let_go();
   void drop_programs();
+  trace::RunInfo describe() const;
   Stream& reading_stream(const TensorState& tensor);
   std::shared_ptr<Request> last_writer(const TensorState& tensor) const;
   RunReplay& replay();

@@ -5,16 +5,15 @@
 
 #include <algorithm>
 #include <array>
-#include <span>
 
-#include "device/op_record.hpp"
+#include "device/origins.hpp"
 #include "kernbench/program.hpp"
 
 namespace kernbench::runtime {
 
 class Lookahead {
  public:
-  explicit Lookahead(std::span<const device::Origin> origins) : origins_(origins) {}
+  explicit Lookahead(const device::Origins& origins) : origins_(origins) {}
 
   /// Takes the next record, and returns one taken earlier that is due; null if none is yet.
   const device::OpRecord* next(const device::OpRecord& record) {
@@ -56,7 +55,7 @@ class Lookahead {
     for (const auto id : p->reads(command)) fetch(p->value(id));
   }
 
-  std::span<const device::Origin> origins_;
+  const device::Origins& origins_;
   std::array<const device::OpRecord*, kDepth> records_;
   std::size_t taken_ = 0;
 };

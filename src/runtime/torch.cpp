@@ -162,6 +162,8 @@ trace::CriticalPath Trace::critical_path() const {
 }
 
 trace::RunLog Torch::log() const { return engine_->log(); }
+std::uint64_t Torch::log_hash() const { return engine_->log_hash(); }
+trace::Summary Torch::log_summary() const { return engine_->log_summary(); }
 
 std::vector<LinkQueue> Torch::link_queues() const {
   device::Device& device = engine_->device();

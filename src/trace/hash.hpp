@@ -2,9 +2,12 @@
 // finaliser. A step is a bijection of the word, so two inputs that differ in one word never collide.)
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <string_view>
+
+#include "device/op_record.hpp"
 
 namespace kernbench::trace {
 
@@ -30,6 +33,10 @@ class Hash {
     h = (h ^ h >> 33) * 0xFF51'AFD7'ED55'8CCDu;
     h = (h ^ h >> 33) * 0xC4CE'B9FE'1A85'EC53u;
     return h ^ h >> 33;
+  }
+
+  void add(const device::OpRecord& record) {
+    for (const auto word : std::bit_cast<std::array<std::uint64_t, 8>>(record)) add(word);
   }
 
  private:

@@ -28,6 +28,9 @@ class IntervalUnion {
     first->begin = std::min(first->begin, begin);
     parts_.erase(first + 1, last);
   }
+  void add(const IntervalUnion& other) {
+    for (const Part& part : other.parts_) add(part.begin, part.end);
+  }
   Time length() const { return length_; }
 
  private:

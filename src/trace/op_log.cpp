@@ -31,10 +31,36 @@ void OpLog::append(int partition, const device::OpRecord& record) {
   part.last_end = record.end;
   ++part.counts[static_cast<std::size_t>(record.kind)];
   if (part.next == part.limit) {
-    if (options_.storage == Storage::none) return;
+    if (options_.storage == Storage::none) return tell(part, record);
     make_room(part);
   }
   *part.next++ = record;
+}
+
+namespace {
+
+Summarizer::From from(const device::Origin& origin) {
+  return {origin.pe, origin.launch, origin.has_commands};
+}
+
+}  // namespace
+
+void OpLog::tell(Part& part, const OpRecord& record) const {
+  part.hash.add(record);
+  part.sums.add(record, from((*options_.origins)[record.origin]));
+}
+
+Summary OpLog::summary() const {
+  Summarizer all;
+  for (std::size_t i = 0; i < options_.origins->size(); ++i) all.expect(from((*options_.origins)[i]));
+  for (const Part& part : parts_) all.add(part.sums);
+  return all.finish(size());
+}
+
+std::uint64_t OpLog::hash(const RunInfo& info) const {
+  std::vector<Hash> partitions;
+  for (const Part& part : parts_) partitions.push_back(part.hash);
+  return hash_of(info, partitions);
 }
 
 void OpLog::make_room(Part& part) {

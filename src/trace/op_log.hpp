@@ -9,8 +9,10 @@
 #include <vector>
 
 #include "device/op_record.hpp"
+#include "trace/hash.hpp"
 #include "trace/records.hpp"
 #include "trace/run_info.hpp"
+#include "trace/summarizer.hpp"
 
 namespace kernbench::trace {
 
@@ -18,12 +20,13 @@ namespace kernbench::trace {
 enum class Storage {
   memory,  // 64 bytes each
   disk,  // in nameless files, so that nothing stays behind whatever happens; a chunk per partition in memory
-  none,  // only counted: no summary, path, hash or replay
+  none,  // counted, hashed and summed up as they come: no path, hazards or replay
 };
 
 struct OpLogOptions {
   Storage storage = Storage::memory;
-  std::string folder = ".";  // of Storage::disk
+  std::string folder = ".";                  // of Storage::disk
+  const device::Origins* origins = nullptr;  // of Storage::none: where records come from
 };
 
 class OpLog : public device::OpSink {
@@ -46,6 +49,10 @@ class OpLog : public device::OpSink {
   /// The finished log; this one is empty then. Neither with Storage::none.
   RunLog finish(RunInfo info);
 
+  // What the log would say, with Storage::none.
+  Summary summary() const;
+  std::uint64_t hash(const RunInfo& info) const;
+
  private:
   /// What one thread writes, on cache lines of its own.
   struct alignas(64) Part {
@@ -56,8 +63,11 @@ class OpLog : public device::OpSink {
     std::vector<std::shared_ptr<std::byte[]>> chunks;
     int file = -1;  // of Storage::disk
     std::uint64_t written = 0;
+    Hash hash;  // of Storage::none
+    Summarizer sums;
   };
 
+  void tell(Part& part, const OpRecord& record) const;
   void make_room(Part& part);
   void add_chunk(Part& part);
   void write_out(Part& part);

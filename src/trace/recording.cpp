@@ -138,19 +138,23 @@ Op decode(const Recording& run, OpId id) {
   return op;
 }
 
-std::uint64_t hash_of(const Recording& run) {
+std::uint64_t hash_of(const RunInfo& info, std::span<const Hash> partitions) {
   Hash hash;
-  hash.add(run.info.machine);
-  hash.add(run.info.origins.size());
-  for (const auto& o : run.info.origins) {
+  hash.add(info.machine);
+  hash.add(info.origins.size());
+  for (const auto& o : info.origins) {
     for (const int at : {o.pe.sip, o.pe.cube, o.pe.pe}) hash.add(static_cast<std::uint64_t>(at));
     hash.add(o.launch), hash.add(o.name), hash.add(o.fingerprint);
   }
-  in_total_order(run.records, [&](OpId id, const OpRecord& r) {
-    hash.add(id.partition);
-    for (const auto word : std::bit_cast<std::array<std::uint64_t, 8>>(r)) hash.add(word);
-  });
+  for (const Hash& partition : partitions) hash.add(partition.value());
   return hash.value();
+}
+
+std::uint64_t hash_of(const Recording& run) {
+  std::vector<Hash> partitions(run.records.size());
+  for (std::size_t p = 0; p < run.records.size(); ++p)
+    for (std::uint32_t id = 0; id < run.records[p].size(); ++id) partitions[p].add(run.records[p][id]);
+  return hash_of(run.info, partitions);
 }
 
 }  // namespace kernbench::trace

@@ -4,8 +4,10 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 
+#include "trace/hash.hpp"
 #include "trace/records.hpp"
 #include "trace/run_info.hpp"
 
@@ -68,6 +70,9 @@ Op decode(const Recording& run, OpId id);
 Summary summarize(const Recording& run);
 CriticalPath find_critical_path(const Recording& run);
 CriticalPath find_critical_path(const Recording& run, std::uint32_t request, Time begin);
+/// Of what records refer to, and of each partition's records in their order. Which of two partitions' records came first
+/// their times say, so that each can be hashed as it comes.
+std::uint64_t hash_of(const RunInfo& info, std::span<const Hash> partitions);
 std::uint64_t hash_of(const Recording& run);
 
 }  // namespace kernbench::trace

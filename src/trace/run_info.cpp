@@ -46,26 +46,28 @@ class LineTable {
 };
 
 /// Of every second origin, from `first` on.
-void add_fingerprints(std::vector<OriginInfo>& infos, std::span<const device::Origin> origins,
-                      std::size_t first) {
+void add_fingerprints(std::vector<OriginInfo>& infos, const device::Origins& origins, std::size_t first) {
   for (std::size_t i = first; i < origins.size(); i += 2)
-    if (const auto* program = origins[i].program) infos[i].fingerprint = program->fingerprint();
+    if (const auto* program = origins[i].program; program != nullptr && origins[i].fingerprint == 0)
+      infos[i].fingerprint = program->fingerprint();
 }
 
 }  // namespace
 
-RunInfo describe_run(std::string machine, std::span<const device::Origin> origins,
+RunInfo describe_run(std::string machine, const device::Origins& origins,
                      std::span<const std::string> requests, int threads) {
   constexpr std::size_t kWorthAThread = 16384;  // commands
   RunInfo info{std::move(machine), {}, {}};
   LineTable table(info.lines);
   std::size_t commands = 0;
   info.origins.reserve(origins.size());
-  for (const auto& origin : origins) {
+  for (std::size_t i = 0; i < origins.size(); ++i) {
+    const device::Origin& origin = origins[i];
     KB_ASSERT(origin.launch < requests.size(), "an origin belongs to request {}, but the run had {}",
               origin.launch, requests.size());
     auto& out = info.origins.emplace_back(OriginInfo{origin.pe, origin.launch, {}, 0, {}});
-    if (const auto* program = origin.program) {
+    out.fingerprint = origin.fingerprint;
+    if (const auto* program = origin.program; program != nullptr && origin.fingerprint == 0) {
       out.name = program->kernel();
       out.lines = table.of(*program);
       commands += out.lines.size();

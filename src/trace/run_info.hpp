@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "device/op_record.hpp"
+#include "device/origins.hpp"
 
 namespace kernbench::trace {
 
@@ -38,9 +38,10 @@ struct RunInfo {
   friend bool operator==(const RunInfo&, const RunInfo&) = default;
 };
 
+/// Programs whose fingerprint was noted when they came may be gone: they are named as their request, without lines.
 /// `requests` names the launches and other requests of the host; an origin's `launch` counts in them. Takes a second
 /// thread where that pays, unless `threads` is 1.
-RunInfo describe_run(std::string machine, std::span<const device::Origin> origins,
+RunInfo describe_run(std::string machine, const device::Origins& origins,
                      std::span<const std::string> requests, int threads = 1);
 
 }  // namespace kernbench::trace

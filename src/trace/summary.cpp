@@ -1,10 +1,9 @@
 #include <array>
-#include <map>
 #include <optional>
 
-#include "trace/interval_union.hpp"
 #include "trace/launch_summary.hpp"
 #include "trace/recording.hpp"
+#include "trace/summarizer.hpp"
 
 namespace kernbench::trace {
 namespace {
@@ -13,9 +12,9 @@ using device::OpKind;
 using device::Resource;
 
 using Member = EngineUse EngineUses::*;
-constexpr std::array<Member, 6> kEngines = {&EngineUses::gemm,      &EngineUses::math,
-                                            &EngineUses::dma_read,  &EngineUses::dma_write,
-                                            &EngineUses::ipcq_send, &EngineUses::ipcq_recv};
+constexpr std::array<Member, kSummedEngines> kEngines = {&EngineUses::gemm,      &EngineUses::math,
+                                                         &EngineUses::dma_read,  &EngineUses::dma_write,
+                                                         &EngineUses::ipcq_send, &EngineUses::ipcq_recv};
 
 constexpr std::size_t kMath = 1;  // of kEngines; before it the GEMM unit, after it those that only move
 
@@ -39,9 +38,14 @@ std::optional<std::size_t> engine_of(OpKind kind) {
       return 4;
     case OpKind::ipcq_recv:
       return 5;
-    default:
+    case OpKind::program:
+    case OpKind::host_write:
+    case OpKind::host_read:
+    case OpKind::host_map:
+    case OpKind::host_launch:
       return {};
   }
+  return {};
 }
 
 /// While its engine was busy with it: a GEMM or vector unit while it computes, the last but one of its phases
@@ -53,85 +57,9 @@ std::pair<Time, Time> busy_interval(const OpRecord& r, std::size_t engine) {
   return {begin, begin + phases.length[2]};
 }
 
-using LaunchKey = std::pair<std::uint32_t, int>;  // number and SIP
-
-struct PeWork {
-  PeSummary summary;
-  std::array<IntervalUnion, kEngines.size()> busy;
-  std::vector<LaunchKey> launches;  // with commands
-};
-
-/// From the first PE's start to the last one's end.
-struct Window {
-  Time first_start = Time::never(), last_end;
-};
-
-class Summarizer {
- public:
-  explicit Summarizer(const Recording& run) : run_(run) {
-    for (const auto& o : run.info.origins) by_origin_.push_back(o.is_host() ? nullptr : &pes_[o.pe]);
-  }
-
-  void add(const OpRecord& r) {
-    if (r.kind == OpKind::host_launch) return end_launch(r);
-    auto* pe = by_origin_[r.origin];
-    if (pe == nullptr) return;
-    const auto engine = engine_of(r.kind);
-    if (!engine) return add_launch(*pe, r);
-    auto& use = pe->summary.engines.*kEngines[*engine];
-    ++use.count, use.amount += r.amount;
-    const auto [begin, end] = busy_interval(r, *engine);
-    pe->busy[*engine].add(begin, end);
-  }
-
-  Summary finish() {
-    Summary out;
-    out.records = count(run_.records);
-    for (auto& [at, pe] : pes_) {
-      pe.summary.pe = at;
-      finish(pe);
-      for (const auto engine : kEngines) {
-        auto& sum = out.total.*engine;
-        const auto& one = pe.summary.engines.*engine;
-        sum.count += one.count, sum.amount += one.amount, sum.busy += one.busy;
-      }
-      out.exec += pe.summary.exec;
-      out.pes.push_back(pe.summary);
-    }
-    return out;
-  }
-
- private:
-  LaunchKey key_of(const OpRecord& r) const {
-    const auto& origin = run_.origin(r);
-    return {origin.launch, origin.pe.sip};
-  }
-
-  /// The way to a PE ends with its start.
-  void add_launch(PeWork& pe, const OpRecord& r) {
-    if (r.kind != OpKind::program) return;
-    auto& window = windows_[key_of(r)];
-    window.first_start = std::min(window.first_start, r.end);
-    if (!run_.origin(r).lines.empty()) pe.launches.push_back(key_of(r));
-  }
-
-  /// The way back begins with the last PE's end.
-  void end_launch(const OpRecord& r) { windows_[key_of(r)].last_end = r.start; }
-
-  void finish(PeWork& pe) {
-    for (std::size_t i = 0; i < kEngines.size(); ++i)
-      (pe.summary.engines.*kEngines[i]).busy = pe.busy[i].length();
-    for (const auto& key : pe.launches) {
-      const auto& window = windows_[key];
-      pe.summary.exec += std::max(window.last_end - window.first_start, Time());  // 0: it never completed
-    }
-  }
-
-  const Recording& run_;
-  std::map<PeCoord, PeWork> pes_;
-  std::vector<PeWork*> by_origin_;  // none for requests of the host
-  std::map<LaunchKey, Window> windows_;
-};
+void add(EngineUse& sum, const EngineUse& one) {
+  sum.count += one.count, sum.amount += one.amount, sum.busy += one.busy;
+}
 
 Utilization utilization(const EngineUses& engines, Time exec) {
   const auto share = [&](const EngineUse& use) {
@@ -142,21 +70,100 @@ Utilization utilization(const EngineUses& engines, Time exec) {
 
 }  // namespace
 
+Summarizer::PeWork& Summarizer::work_of(const OpRecord& record, PeCoord pe) {
+  if (record.origin >= by_origin_.size()) by_origin_.resize(record.origin + 1);
+  PeWork*& known = by_origin_[record.origin];
+  if (known == nullptr) known = &pes_[pe];
+  return *known;
+}
+
+void Summarizer::expect(const From& from) {
+  if (from.pe.cube >= 0) pes_[from.pe];
+}
+
+/// A launch ends where its completion's way back begins, with the last PE's end.
+void Summarizer::add(const OpRecord& r, const From& from) {
+  if (r.kind == OpKind::host_launch) {
+    windows_[{from.launch, from.pe.sip}].last_end = r.start;
+    return;
+  }
+  if (from.pe.cube < 0) return;
+  PeWork& pe = work_of(r, from.pe);
+  const auto engine = engine_of(r.kind);
+  if (!engine) return add_launch(pe, r, from);
+  EngineUse& use = pe.uses.*kEngines[*engine];
+  ++use.count, use.amount += r.amount;
+  const auto [begin, end] = busy_interval(r, *engine);
+  pe.busy[*engine].add(begin, end);
+}
+
+/// The way to a PE ends with its start.
+void Summarizer::add_launch(PeWork& pe, const OpRecord& r, const From& from) {
+  const LaunchKey key(from.launch, from.pe.sip);
+  Window& window = windows_[key];
+  window.first_start = std::min(window.first_start, r.end);
+  if (from.has_commands) pe.launches.push_back(key);
+}
+
+void Summarizer::add(const Summarizer& other) {
+  for (const auto& [at, theirs] : other.pes_) {
+    PeWork& ours = pes_[at];
+    for (std::size_t i = 0; i < kEngines.size(); ++i) {
+      trace::add(ours.uses.*kEngines[i], theirs.uses.*kEngines[i]);
+      ours.busy[i].add(theirs.busy[i]);
+    }
+    ours.launches.insert(ours.launches.end(), theirs.launches.begin(), theirs.launches.end());
+  }
+  for (const auto& [key, theirs] : other.windows_) {
+    Window& ours = windows_[key];
+    ours.first_start = std::min(ours.first_start, theirs.first_start);
+    ours.last_end = std::max(ours.last_end, theirs.last_end);
+  }
+}
+
+PeSummary Summarizer::summary_of(PeCoord at, PeWork& pe) {
+  PeSummary out{.pe = at, .engines = pe.uses, .exec = {}};
+  for (std::size_t i = 0; i < kEngines.size(); ++i) (out.engines.*kEngines[i]).busy = pe.busy[i].length();
+  for (const auto& key : pe.launches) {
+    const Window& window = windows_[key];
+    out.exec += std::max(window.last_end - window.first_start, Time());  // 0: it never completed
+  }
+  return out;
+}
+
+Summary Summarizer::finish(std::uint64_t records) {
+  Summary out;
+  out.records = records;
+  for (auto& [at, pe] : pes_) {
+    out.pes.push_back(summary_of(at, pe));
+    for (const auto engine : kEngines) trace::add(out.total.*engine, out.pes.back().engines.*engine);
+    out.exec += out.pes.back().exec;
+  }
+  return out;
+}
+
+namespace {
+
+Summarizer::From from(const OriginInfo& origin) { return {origin.pe, origin.launch, !origin.lines.empty()}; }
+
+}  // namespace
+
 Summary summarize(const Recording& run) {
-  Summarizer all(run);
-  in_total_order(run.records, [&](OpId, const OpRecord& r) { all.add(r); });
-  return all.finish();
+  Summarizer all;
+  for (const OriginInfo& origin : run.info.origins) all.expect(from(origin));
+  for (const PartitionRecords& records : run.records)
+    for (std::uint32_t id = 0; id < records.size(); ++id) all.add(records[id], from(run.origin(records[id])));
+  return all.finish(count(run.records));
 }
 
 Summary summarize_launch(const Recording& run, std::uint32_t request) {
-  Summarizer one(run);
-  std::uint64_t records = 0;
-  in_total_order(run.records, [&](OpId, const OpRecord& r) {
-    if (run.origin(r).launch != request) return;
-    one.add(r), ++records;
-  });
-  Summary summary = one.finish();
-  summary.records = records;
+  Summarizer one;
+  std::uint64_t found = 0;
+  for (const PartitionRecords& records : run.records)
+    for (std::uint32_t id = 0; id < records.size(); ++id)
+      if (const OriginInfo& origin = run.origin(records[id]); origin.launch == request)
+        one.add(records[id], from(origin)), ++found;
+  Summary summary = one.finish(found);
   std::erase_if(summary.pes, [](const PeSummary& pe) { return pe.exec == Time(); });
   return summary;
 }

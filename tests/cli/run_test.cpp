@@ -51,6 +51,47 @@ TEST_F(RunCommand, WorksInAnEmptyFolderAndSummarises) {
   EXPECT_EQ(files(), 0u);
 }
 
+// The same run, wherever its records are kept. What needs them is unknown without them, not empty.
+TEST_F(RunCommand, KeepsItsRecordsInMemoryOnDiskOrNot) {
+  const std::vector<std::vector<std::string>> runs = {
+      {"--bench", "matmul-composite", "M=64", "K=128", "N=64"},
+      {"--bench", "ccl-allreduce", "algorithm=ring_allreduce"},
+      {"--bench", "ccl-allreduce", "algorithm=ring_allreduce", "world_size=12"}};
+  for (const auto& run : runs) {
+    const auto json = [&](const char* log) {
+      auto words = run;
+      words.insert(words.end(), {"--log", log, "--json", "out.json"});
+      succeeds(words);
+      EXPECT_EQ(files(), 1u) << log;
+      Json found = json_of("out.json");
+      found.erase("wall");
+      return found;
+    };
+    const Json memory = json("memory");
+    Json none = json("none");
+    EXPECT_EQ(json("disk"), memory);
+    EXPECT_FALSE(memory["critical_path"].empty());
+    EXPECT_TRUE(none["critical_path"].is_null());
+    none["critical_path"] = memory["critical_path"];
+    EXPECT_EQ(none, memory);
+  }
+}
+
+TEST_F(RunCommand, WithoutRecordsSaysWhatItCannotTell) {
+  EXPECT_THAT(succeeds({"--bench", "va-offset-verify", "n_elem=64", "--log", "none"}),
+              HasSubstr("critical path    not known: records were not kept (--log none)"));
+  for (const std::vector<std::string>& needs : {std::vector<std::string>{"--verify-data"},
+                                                {"--strict"},
+                                                {"--hazards"},
+                                                {"--save", "run.db"},
+                                                {"--trace", "out.json"}}) {
+    std::vector<std::string> words = {"--bench", "va-offset-verify", "--log", "none"};
+    words.insert(words.end(), needs.begin(), needs.end());
+    EXPECT_THAT(refused(words), HasSubstr(needs[0] + " needs the records of the run"));
+  }
+  EXPECT_EQ(files(), 0u);
+}
+
 TEST_F(RunCommand, SaysWhereQueuesWereDeepest) {
   const std::vector<std::string> words = {"--bench", "ccl-allreduce", "n_elem=4096",        "--topology",
                                           "small",   "--set",         "system.sips.count=2"};

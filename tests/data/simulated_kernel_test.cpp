@@ -121,8 +121,9 @@ TEST(SimulatedKernel, RunningAheadGivesTheBitsOfProgramOrder) {
     std::map<std::uint64_t, double> memory;
     for (std::int64_t i = 0; i < kElements; ++i)
       memory[kBase + 4 * static_cast<std::uint64_t>(i)] = before.at<float>({i});
-    for (const auto& origin : world.kernels.processors.origins())
-      if (origin.program != nullptr) Interpreter(*origin.program, memory).run();
+    const device::Origins& origins = world.kernels.processors.origins();
+    for (std::size_t i = 0; i < origins.size(); ++i)
+      if (origins[i].program != nullptr) Interpreter(*origins[i].program, memory).run();
     const NdArray after = world.get({0, 0, 0}, 0, f32, {kElements});
     for (std::int64_t i = 0; i < kElements; ++i)
       ASSERT_TRUE(reference::same(after.at<float>({i}), memory.at(kBase + 4 * static_cast<std::uint64_t>(i))))

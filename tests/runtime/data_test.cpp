@@ -135,6 +135,23 @@ TEST(NoDataMode, WhatLaunchesWroteIsUnknownAfterTheirProgramsAreGone) {
   EXPECT_EQ(x.numpy(), counting({32}));
 }
 
+// On two SIPs, with launches whose programs have gone when the hash is asked for, and sends that end in another partition.
+TEST(NoDataMode, HashAndSummaryAreTheSameWhereverRecordsAreKept) {
+  const auto told = [](LogStorage log) {
+    Torch torch(small(), {.data = false, .log = log, .log_folder = ::testing::TempDir()});
+    Tensor x = torch.from_numpy(counting({32}), kColumns);
+    for (int i = 0; i < 3; ++i) torch.wait(torch.launch("add", add, x, 1));
+    const trace::Summary summary = torch.log_summary();
+    EXPECT_EQ(summary.pes.size(), 32u);
+    EXPECT_EQ(summary.total.dma_read.count, 3u * 32);
+    EXPECT_GT(summary.total.math.busy, 0_ps);
+    return std::tuple(torch.log_hash(), summary.records, summary.exec, summary.total.dma_read.busy,
+                      summary.total.math.busy);
+  };
+  EXPECT_EQ(told(LogStorage::memory), told(LogStorage::none));
+  EXPECT_EQ(told(LogStorage::memory), told(LogStorage::disk));
+}
+
 TEST(Data, WithoutALogThereIsNothingToSee) {
   EXPECT_THAT(complaint([] { Torch(small(), {.log = LogStorage::none}); }),
               HasSubstr("data is on, but the op log"));

@@ -88,7 +88,7 @@ TEST(RunHash, AFileCountsByNameNotByFolder) {
   const auto hash = [](const char* file, std::uint32_t line) {
     tl::Context tl({.kernel = "k", .pe = {0, 0, 0}});
     run_kernel([&](tl::Context& c) { c.set_line(file, line), c.fence(); }, tl);
-    const std::vector<device::Origin> origins = {{&tl.program(), {0, 0, 0}, 0}};
+    const device::Origins origins = {{&tl.program(), {0, 0, 0}, 0}};
     return OpLog(1).finish(describe_run("m", origins, std::vector<std::string>{"k"})).hash();
   };
   EXPECT_EQ(hash("/home/a/ring.py", 12), hash("b/ring.py", 12));

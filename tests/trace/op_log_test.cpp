@@ -114,7 +114,8 @@ TEST(OpLog, PartitionsMayBeWrittenByDifferentThreads) {
 }
 
 TEST(OpLog, SwitchedOffItStillCounts) {
-  OpLog log(2, {.storage = Storage::none});
+  const device::Origins origins = {{nullptr, {0, 0, 0}, 0}};
+  OpLog log(2, {.storage = Storage::none, .origins = &origins});
   log.append(0, RunMaker::record_of({.kind = OpKind::host_map}, 1));
   log.append(1, RunMaker::record_of({.kind = OpKind::gemm}, 1));
   log.append(1, RunMaker::record_of({.kind = OpKind::gemm}, 2));
@@ -132,7 +133,7 @@ TEST(OpLog, OperationsCarryTheLinesOfTheRecordedProgram) {
         c.store(tl::Ptr{0x2000}, x);
       },
       tl);
-  const std::vector<device::Origin> origins = {{&tl.program(), {0, 2, 5}, 0}, {nullptr, {0, -1, -1}, 1}};
+  const device::Origins origins = {{&tl.program(), {0, 2, 5}, 0}, {nullptr, {0, -1, -1}, 1}};
   OpLog log(2);
   log.append(1, RunMaker::record_of({.kind = OpKind::dma_write, .end = 7, .command = 1}, 1));
   log.append(0, RunMaker::record_of({.kind = OpKind::host_read, .end = 9, .origin = 1}, 1));

@@ -1,0 +1,54 @@
+// Adds up what the engines of a run did, record by record.
+#pragma once
+
+#include <array>
+#include <map>
+#include <vector>
+
+#include "device/op_record.hpp"
+#include "kernbench/trace.hpp"
+#include "trace/interval_union.hpp"
+
+namespace kernbench::trace {
+
+inline constexpr std::size_t kSummedEngines = 6;
+
+class Summarizer {
+ public:
+  /// Where a record comes from.
+  struct From {
+    PeCoord pe;  // cube −1: the host
+    std::uint32_t launch = 0;
+    bool has_commands = false;
+  };
+
+  /// A PE that ran, even if no record says so.
+  void expect(const From& from);
+  /// In any order.
+  void add(const device::OpRecord& record, const From& from);
+  void add(const Summarizer& other);
+  /// Of all that was added. `records` is what its count says.
+  Summary finish(std::uint64_t records);
+
+ private:
+  using LaunchKey = std::pair<std::uint32_t, int>;  // number and SIP
+  struct PeWork {
+    EngineUses uses;
+    std::array<IntervalUnion, kSummedEngines> busy;
+    std::vector<LaunchKey> launches;  // with commands
+  };
+  /// From the first PE's start to the last one's end.
+  struct Window {
+    Time first_start = Time::never(), last_end;
+  };
+
+  PeWork& work_of(const device::OpRecord& record, PeCoord pe);
+  void add_launch(PeWork& pe, const device::OpRecord& record, const From& from);
+  PeSummary summary_of(PeCoord at, PeWork& pe);
+
+  std::map<PeCoord, PeWork> pes_;
+  std::vector<PeWork*> by_origin_;  // of pes_, as far as they were asked for
+  std::map<LaunchKey, Window> windows_;
+};
+
+}  // namespace kernbench::trace
