@@ -51,10 +51,9 @@ Engine::Fill value_content(DType dtype, double value, std::string_view tensor) {
     throw InputError({"tensor.value", fmt::format("tensor '{}'", tensor),
                       fmt::format("the number {} is no {}", value, to_string(dtype)),
                       "integers are whole and in the range of the dtype, floats finite in it"});
-  return {[element = data::scalar_content(dtype, value), size = static_cast<std::size_t>(itemsize(dtype))](
-              const Chunks&, std::span<std::byte> out) {
-    repeat({element.get(), size}, out);
-  }};
+  const auto made = data::scalar_content(dtype, value);
+  std::vector<std::byte> element(made.get(), made.get() + itemsize(dtype));
+  return {[element](const Chunks&, std::span<std::byte> out) { repeat(element, out); }, 0, element};
 }
 
 Engine::Fill row_content(Torch::RowBytes fill) {

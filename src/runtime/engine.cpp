@@ -134,8 +134,7 @@ std::shared_ptr<TensorState> Engine::create(TensorSpec spec) {
   Stream& stream = current_stream();
   auto tensor = std::make_shared<TensorState>(weak_from_this(), storage, stream);
   tensors_.emplace(storage->base.raw(), tensor.get());
-  if (storage->layout.bytes() <= kImageBytes)
-    tensor->image = std::make_unique<HostImage>(*storage, launches_[static_cast<std::size_t>(storage->sip)]);
+  tensor->image = std::make_unique<HostImage>(*storage, launches_[static_cast<std::size_t>(storage->sip)]);
   submit<MapRequest>(stream, std::move(storage));
   return tensor;
 }
@@ -145,22 +144,28 @@ void Engine::drop(const TensorState& tensor) {
   if (!finished_) submit<UnmapRequest>(tensor.stream(), tensor.storage(), space_);
 }
 
+/// The image's bytes are those of the request, so that they are kept once.
+Content Engine::note_written(TensorState& tensor, const Chunks& chunks, const std::vector<Chunk>& runs,
+                             Fill& fill) {
+  if (fill.element.empty() && tensor.layout().bytes() <= kImageBytes) {
+    const auto buffer = std::make_shared<std::vector<std::byte>>(static_cast<std::size_t>(chunks.bytes));
+    fill.fill(chunks, *buffer);
+    fill.keeps = chunks.bytes;
+    tensor.image->write(runs, buffer);
+    return [buffer](std::span<std::byte> out) { std::ranges::copy(*buffer, out.begin()); };
+  }
+  if (fill.element.empty())
+    tensor.image->lose(runs);
+  else
+    tensor.image->fill(runs, fill.element);
+  return [chunks, make = std::move(fill.fill)](std::span<std::byte> out) { make(chunks, out); };
+}
+
 void Engine::write(TensorState& tensor, const Region& region, Fill fill) {
   release_held(&tensor);
   Chunks chunks = chunks_of(tensor.layout(), region);
   const std::vector<Chunk> runs = joined(chunks);
-  Content content;
-  if (tensor.image) {
-    const auto buffer = std::make_shared<std::vector<std::byte>>(static_cast<std::size_t>(chunks.bytes));
-    fill.fill(chunks, *buffer);
-    fill.keeps = chunks.bytes;
-    tensor.image->write(runs, *buffer);
-    content = [buffer](std::span<std::byte> out) { std::ranges::copy(*buffer, out.begin()); };
-  } else {
-    content = [chunks = std::move(chunks), make = std::move(fill.fill)](std::span<std::byte> out) {
-      make(chunks, out);
-    };
-  }
+  Content content = note_written(tensor, chunks, runs, fill);
   const auto request = submit<TransferRequest>(tensor.stream(), Direction::write, tensor.storage(), runs);
   if (!options_.data) return;
   request->content = std::move(content);
@@ -235,8 +240,7 @@ void Engine::drop_programs() {
       if (!launch.done() && !launch.failure()) break;
       for (const auto& program : launch.programs())
         for_each_write(*program, [this](std::uint64_t address, std::int64_t) {
-          if (TensorState* tensor = tensor_at(address); tensor != nullptr && tensor->image)
-            tensor->image->catch_up();
+          if (TensorState* tensor = tensor_at(address)) tensor->image->catch_up();
         });
       launch.drop_programs();
     }

@@ -30,7 +30,7 @@ class TensorState {
   Engine& engine() const;
   bool belongs_to(const Engine& engine) const { return engine_.lock().get() == &engine; }
 
-  std::unique_ptr<HostImage> image;  // of small ones
+  std::unique_ptr<HostImage> image;
 
  private:
   std::weak_ptr<Engine> engine_;
@@ -95,6 +95,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   struct Fill {
     std::function<void(const Chunks&, std::span<std::byte>)> fill;
     std::int64_t keeps = 0;
+    std::vector<std::byte> element = {};  // which it consists of; empty: of others
   };
   void write(TensorState& tensor, const Region& region, Fill fill);
   NdArray read(TensorState& tensor, const Region& region);
@@ -180,6 +181,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   RunReplay& replay();
   RunHazards& hazards_so_far();
   std::future<void> look_for_hazards();
+  Content note_written(TensorState& tensor, const Chunks& chunks, const std::vector<Chunk>& runs, Fill& fill);
   NdArray read_image(TensorState& tensor, const Region& region, const Chunks& chunks);
   tl::Environment environment(const LaunchSpec& spec, const std::vector<const TensorState*>& tensors,
                               PeCoord pe);

@@ -15,15 +15,16 @@ std::string place(const Storage& storage) { return fmt::format("tensor '{}'", st
 
 [[noreturn]] void fail_no_data(TensorState& tensor, const char* what) {
   const Storage& storage = *tensor.storage();
-  if (tensor.image && !tensor.image->last_writer())
+  if (!tensor.image->last_writer() && !tensor.image->has_lost())
     throw InputError({"tensor.unwritten", place(storage),
                       fmt::format("{} of {}, but nobody has written there", what, place(storage)),
                       "fill the tensor from the host first"});
   throw NoData(
       {"tensor.no-data", place(storage),
-       fmt::format(
-           "{} of {}, but data is off and {}", what, place(storage),
-           tensor.image ? "a launch may have written there" : "of what is larger than 1 MiB nothing is kept"),
+       fmt::format("{} of {}, but data is off and {}", what, place(storage),
+                   tensor.image->has_lost()
+                       ? "of bytes that the host passes to tensors larger than 1 MiB nothing is kept"
+                       : "a launch may have written there"),
        "turn data on to compute real numbers: `kernbench run … --verify-data`, or TorchOptions::data"});
 }
 
@@ -127,8 +128,7 @@ std::shared_ptr<Request> Engine::last_writer(const TensorState& tensor) const {
 NdArray Engine::read_image(TensorState& tensor, const Region& region, const Chunks& chunks) {
   NdArray array(tensor.storage()->dtype, region.shape);
   std::vector<std::byte> buffer(static_cast<std::size_t>(chunks.bytes));
-  if (!tensor.image || !tensor.image->read(chunks.list, buffer))
-    fail_no_data(tensor, "the host wants values");
+  if (!tensor.image->read(chunks.list, buffer)) fail_no_data(tensor, "the host wants values");
   gather(chunks, buffer, array.bytes());
   return array;
 }
@@ -153,11 +153,11 @@ void Engine::read_memory(PeCoord pe, std::uint64_t address, std::span<std::byte>
 /// What the host wrote last, if no launch has written since; else what the launch has written, once it is complete.
 /// (Of a large tensor the host keeps nothing: there everything before is waited for.)
 void Engine::fetch_scalar(TensorState& tensor, PeCoord pe, std::int64_t offset, std::span<std::byte> out) {
-  if (tensor.image && tensor.image->read(offset, out)) return;
+  if (tensor.image->read(offset, out)) return;
   const Storage& storage = *tensor.storage();
-  if (!options_.data || (tensor.image && !tensor.image->last_writer()))
+  if (!options_.data || (!tensor.image->last_writer() && !tensor.image->has_lost()))
     fail_no_data(tensor, "a kernel wants a scalar");
-  wait(tensor.image ? *tensor.image->last_writer() : *tensor.stream().last());
+  wait(tensor.image->has_lost() ? *tensor.stream().last() : *tensor.image->last_writer());
   std::vector<address::PhysPiece> pieces;
   storage.segment(pe)->append_pieces(Bytes(offset), Bytes(static_cast<std::int64_t>(out.size())), pieces);
   const data::MemoryStore& store = replay().store();

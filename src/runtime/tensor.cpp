@@ -25,7 +25,8 @@ void check_array(const Storage& storage, const Shape& shape, const NdArray& arra
 void write(TensorState& state, const Region& region, const NdArray& array) {
   check_array(*state.storage(), region.shape, array);
   Engine& engine = state.engine();
-  engine.write(state, region, engine.options().data || state.image ? array_content(array) : Engine::Fill{});
+  const bool is_kept = engine.options().data || state.layout().bytes() <= kImageBytes;
+  engine.write(state, region, is_kept ? array_content(array) : Engine::Fill{});
 }
 
 }  // namespace

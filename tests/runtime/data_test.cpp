@@ -187,14 +187,59 @@ TEST(NoDataMode, WhatTheHostWroteCanBeReadWhereNobodyWroteSince) {
   EXPECT_EQ(values(x[{{23, 26}}].numpy()), (std::vector<std::int32_t>{23, -1, -1}));
 }
 
-TEST(NoDataMode, LargeTensorsAreNotKept) {
+// Of a fill the element is enough. Of bytes that the host passes those of tensors up to 1 MiB are kept.
+TEST(NoDataMode, OfFillsTheValueIsKeptAndOfLargeArraysNothing) {
   Torch torch(small(), {.data = false});
-  Tensor kept = torch.zeros({1 << 18}, i32, {}, "kept"),
-         large = torch.zeros({(1 << 18) + 1}, i32, {}, "large");
-  EXPECT_EQ(kept.numpy(), filled({1 << 18}, 0));
-  EXPECT_THAT(complaint([&] { large.numpy(); }),
-              HasSubstr("tensor 'large', but data is off and of what is larger than 1 MiB"));
+  constexpr std::int64_t kMost = 1 << 18;
+  Tensor filled_one = torch.full({kMost + 1}, 3, i32), kept = torch.from_numpy(counting({kMost})),
+         large = torch.from_numpy(counting({kMost + 1}), {}, "large");
+  EXPECT_EQ(filled_one.numpy(), filled({kMost + 1}, 3));
+  EXPECT_EQ(kept.numpy(), counting({kMost}));
+  EXPECT_THAT(
+      complaint([&] { large.numpy(); }),
+      HasSubstr("tensor 'large', but data is off and of bytes that the host passes to tensors larger"));
   EXPECT_THAT(to_string(large), HasSubstr("values not known"));
+  large.fill_(7);
+  EXPECT_EQ(large.numpy(), filled({kMost + 1}, 7));
+  filled_one.copy_(counting({kMost + 1}));
+  EXPECT_THROW(filled_one.numpy(), NoData);
+}
+
+// Writes of all kinds over each other, against an array in which every element is known or not.
+TEST(NoDataMode, RandomWritesAreKnownWhereTheHostWroteLast) {
+  constexpr std::int64_t kElements = 96;
+  for (std::uint32_t seed = 0; seed < 200; ++seed) {
+    std::mt19937 random(seed);
+    const auto below = [&](std::int64_t n) {
+      return static_cast<std::int64_t>(random() % static_cast<std::uint32_t>(n));
+    };
+    Torch torch(small(), {.data = false});
+    Tensor x = torch.empty({kElements}, i32);
+    std::vector<std::optional<std::int32_t>> expected(kElements);
+    for (int step = 0; step < 12; ++step) {
+      const std::int64_t begin = below(kElements), end = begin + 1 + below(kElements - begin);
+      const auto kind = below(3);
+      const auto value = static_cast<std::int32_t>(100 * step);
+      if (kind == 0) x[{{begin, end}}].fill_(value);
+      if (kind == 1) x[{{begin, end}}].copy_(counting({end - begin}));
+      if (kind == 2)
+        torch.launch(
+            "store",
+            [=](tl::Context& tl, tl::Ptr p) { tl.store(p + 4 * begin, tl.zeros({end - begin}, i32)); }, x);
+      for (std::int64_t i = begin; i < end; ++i)
+        expected[static_cast<std::size_t>(i)] =
+            kind == 2 ? std::nullopt
+                      : std::optional(kind == 0 ? value : static_cast<std::int32_t>(i - begin));
+    }
+    for (std::int64_t i = 0; i < kElements; ++i) {
+      const auto& known = expected[static_cast<std::size_t>(i)];
+      const auto read = [&] { return values(x[{{i, i + 1}}].numpy()).front(); };
+      if (known)
+        ASSERT_EQ(read(), *known) << "seed " << seed << ", element " << i;
+      else
+        ASSERT_THROW(read(), Error) << "seed " << seed << ", element " << i;
+    }
+  }
 }
 
 TEST(NoDataMode, TakesTheSameTime) {
