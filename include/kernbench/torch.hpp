@@ -30,6 +30,7 @@
 #include <vector>
 
 #include "kernbench/address.hpp"
+#include "kernbench/isa.hpp"
 #include "kernbench/machine.hpp"
 #include "kernbench/tensor.hpp"
 #include "kernbench/tl.hpp"
@@ -239,6 +240,9 @@ class Torch {
   std::vector<Trace> traces() const;  // of completed requests, in the order of submission
   /// InputError with LogStorage::none.
   trace::RunLog log() const;
+  /// What an operation of the log carried out, with its operands: `to_string` prints `dma_read 0x1000 …`. InputError if it
+  /// is no command of a program (a launch, a request of the host), or of no program that this context still has.
+  isa::AnyCommand command(const trace::Op& op) const;
   /// Those of the log, also with LogStorage::none.
   std::uint64_t log_hash() const;
   trace::Summary log_summary() const;

@@ -162,6 +162,21 @@ trace::CriticalPath Trace::critical_path() const {
 }
 
 trace::RunLog Torch::log() const { return engine_->log(); }
+isa::AnyCommand Torch::command(const trace::Op& op) const {
+  const auto refuse = [&](const std::string& why, const std::string& hint) {
+    throw InputError({"op-log.no-command", to_string(op), why, hint});
+  };
+  if (op.command == trace::Op::kNoCommand) refuse("it carries out no command of a program", "see its kind");
+  const auto& requests = engine_->requests();
+  const auto* launch =
+      op.launch < requests.size() ? dynamic_cast<const LaunchRequest*>(requests[op.launch].get()) : nullptr;
+  if (launch == nullptr) refuse("this context has no such launch", "ask the Torch whose log it is of");
+  const auto found = std::ranges::find(launch->programs(), op.pe, [](const auto& p) { return p->pe(); });
+  if (found == launch->programs().end() || op.command >= (*found)->commands().size())
+    refuse("this context has no such program", "ask the Torch whose log it is of");
+  return isa::decode(**found, (*found)->command(op.command));
+}
+
 std::uint64_t Torch::log_hash() const { return engine_->log_hash(); }
 trace::Summary Torch::log_summary() const { return engine_->log_summary(); }
 

@@ -164,6 +164,36 @@ TEST(Data, WithoutALogThereIsNothingToSee) {
   EXPECT_THAT(complaint([&] { torch.hazards(); }), HasSubstr("switched off"));
 }
 
+// ── from an operation to what it carried out ──
+
+TEST(Commands, OfOperationsAreThoseOfTheirProgram) {
+  Torch torch(small());
+  Tensor x = torch.from_numpy(counting({64}), DPPolicy{.pe = Split::column_wise, .num_cubes = 1}, "x");
+  torch.launch("add", add, x, 1);
+  torch.synchronize();
+  std::map<std::string, int> seen;
+  for (const trace::Op& op : torch.log().ops()) {
+    if (op.command == trace::Op::kNoCommand) {
+      EXPECT_THAT(complaint([&] { torch.command(op); }), HasSubstr("carries out no command"));
+      continue;
+    }
+    const isa::AnyCommand command = torch.command(op);
+    ++seen[std::string(op.kind)];
+    if (op.kind == "dma_read") {
+      EXPECT_EQ(command.as<isa::DmaRead>().address,
+                x.ptr().address() + 32u * static_cast<std::uint32_t>(op.pe.pe));
+    } else if (op.kind == "math") {
+      EXPECT_EQ(command.as<isa::Math>().op, MathOp::add);
+    }
+  }
+  EXPECT_EQ(seen["dma_read"], 8);
+  EXPECT_EQ(seen["math"], 8);
+  EXPECT_EQ(seen["dma_write"], 8);
+  trace::Op foreign = torch.log().ops().back();
+  foreign.command = 0, foreign.launch = 1000;
+  EXPECT_THAT(complaint([&] { torch.command(foreign); }), HasSubstr("no such launch"));
+}
+
 // ── data off ──
 
 TEST(NoDataMode, WhatTheHostWroteCanBeReadWhereNobodyWroteSince) {
@@ -187,7 +217,7 @@ TEST(NoDataMode, WhatTheHostWroteCanBeReadWhereNobodyWroteSince) {
   EXPECT_EQ(values(x[{{23, 26}}].numpy()), (std::vector<std::int32_t>{23, -1, -1}));
 }
 
-// Of a fill the element is enough. Of bytes that the host passes those of tensors up to 1 MiB are kept.
+// A fill is known by its element. Bytes that the host passes are kept for tensors up to 1 MiB.
 TEST(NoDataMode, OfFillsTheValueIsKeptAndOfLargeArraysNothing) {
   Torch torch(small(), {.data = false});
   constexpr std::int64_t kMost = 1 << 18;
