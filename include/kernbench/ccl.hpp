@@ -207,7 +207,7 @@ Registry builtin_collectives();
 inline Registry builtin_registry() { return builtin_collectives(); }
 
 /// Who takes part on this machine. `sips`: these only, joined to a ring; empty: all, as the machine joins them.
-/// Of Group::pe either the first `world_size` PEs in (sip, cube, pe) order; or, if that is not given, `pes` of each SIP,
+/// For Group::pe either the first `world_size` PEs in (sip, cube, pe) order; or, if that is not given, `pes` of each SIP,
 /// which are the mapper's unless given.
 struct MemberRequest {
   Group group = Group::sip;

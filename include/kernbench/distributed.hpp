@@ -143,7 +143,7 @@ class Work {
   bool is_completed() const { return requests_->last.request() && requests_->last.done(); }
   /// Returns when this rank's part is complete. Throws what made it fail.
   void wait() const;
-  /// Of one that is completed: how long it took.
+  /// How long it took; it must be complete.
   runtime::Trace trace() const;
   /// The kernel that ran.
   const std::string& algorithm() const { return algorithm_; }
@@ -206,7 +206,7 @@ struct QueueCounters {
   std::uint32_t peer_head_cache = 0;  // arrived here
   std::uint32_t my_tail = 0;          // of these, received
 };
-/// Of all queues that are installed, by wiring, PE and direction.
+/// The counters of all queues that are installed, by wiring, PE and direction.
 std::vector<QueueCounters> queue_counters(Torch& torch);
 
 // ── kernels of your own that talk to each other ──

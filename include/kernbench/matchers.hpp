@@ -14,7 +14,7 @@
 
 namespace kernbench::matchers {
 
-/// Of a kind, whatever its operands: `Is<isa::Fence>()`.
+/// A command of a kind, whatever its operands: `Is<isa::Fence>()`.
 template <class T>
 auto Is() {  // NOLINT(readability-identifier-naming): matchers are named like GoogleTest's
   return ::testing::Truly([](const isa::AnyCommand& c) { return c.is<T>(); });

@@ -84,9 +84,9 @@ struct Value {
   std::uint32_t place = kNone;  // use Program::layout, scalar, address
   /// The command that makes it (a view: its base); kNone for scalars and references, which are always ready.
   CommandIndex producer = kNone;
-  /// Of tiles: the last command that reads it or a view of it; its producer if none does.
+  /// For tiles: the last command that reads it or a view of it; its producer if none does.
   CommandIndex last_reader = kNone;
-  /// Of tiles: how many commands read it or a view of it.
+  /// For tiles: how many commands read it or a view of it.
   std::uint32_t readers = 0;
   /// Scratch it takes from its producer's issue until its readers have retired; 0 for all but tiles.
   std::uint32_t granules = 0;
@@ -95,7 +95,7 @@ struct Value {
 };
 static_assert(sizeof(Value) == 28);
 
-/// Of a value's axes, in elements; entries beyond its rank are 0.
+/// Strides of a value's axes, in elements; entries beyond its rank are 0.
 using Strides = std::array<std::int64_t, Shape::kMaxRank>;
 Strides row_major(const Shape& shape);
 
@@ -176,48 +176,48 @@ class Program {
     return values_[id].kind == ValueKind::view ? places_[values_[id].place].base : id;
   }
   Layout layout(ValueId id) const;
-  /// Of a scalar: the number, already rounded to its dtype.
+  /// For a scalar: the number, already rounded to its dtype.
   double scalar(ValueId id) const { return scalars_[values_[id].place]; }
-  /// Of a reference or placed tile.
+  /// Where a reference or placed tile lies.
   std::uint64_t address(ValueId id) const {
     return static_cast<std::uint64_t>(places_[values_[id].place].offset);
   }
 
-  /// Of a dma command or an atomic: the value whose shape and dtype the transfer has.
+  /// For a dma command or an atomic: the value whose shape and dtype the transfer has.
   ValueId moved(const Command& c) const { return c.kind == CommandKind::dma_read ? c.result : c.read[0]; }
-  /// Of a dma command or an atomic: memory strides in elements, row-major if the kernel gave none.
+  /// For a dma command or an atomic: memory strides in elements, row-major if the kernel gave none.
   Strides strides(const Command& c) const;
-  /// Of a dma command or an atomic: whether lanes are off, which are on (ascending, not touching), and how many.
+  /// For a dma command or an atomic: whether lanes are off, which are on (ascending, not touching), and how many.
   bool masked(const Command& c) const { return c.detail != kNone; }
   std::span<const LaneRange> active_runs(const Command& c) const;
   std::int64_t active_lanes(const Command& c) const;
-  /// Of a dma command whose lanes lie anywhere: where each run of active lanes begins; its elements follow each other
+  /// For a dma command whose lanes lie anywhere: where each run of active lanes begins; its elements follow each other
   /// in memory, and strides say nothing. Empty for all others.
   std::span<const std::uint64_t> run_addresses(const Command& c) const;
-  /// Of a masked dma_read: what lanes that are off read as.
+  /// For a masked dma_read: what lanes that are off read as.
   double other(const Command& c) const { return c.read_count == 0 ? 0.0 : scalar(c.read[0]); }
-  /// Of load_scalar.
+  /// What load_scalar reads.
   DType scalar_dtype(const Command& c) const { return static_cast<DType>(c.detail8); }
-  /// Of a reduction, a scan or an arrangement.
+  /// The axis of a reduction, a scan or an arrangement.
   int axis(const Command& c) const { return static_cast<int>(c.detail); }
-  /// Of a scan: it runs from the last element to the first. Of a sort: the largest comes first.
+  /// A scan runs from the last element to the first; a sort has the largest first.
   bool reversed(const Command& c) const { return c.detail8 != 0; }
-  /// Of math: how many elements the vector unit works on: those of the result, or, reducing, of the operand; as often as
+  /// For math: how many elements the vector unit works on: those of the result, or, reducing, of the operand; as often as
   /// the operation passes over them.
   std::int64_t math_elements(const Command& c) const;
-  /// Of gemm: `batches` products of [m, k] and [k, n].
+  /// For gemm: `batches` products of [m, k] and [k, n].
   GemmSize gemm_size(const Command& c) const;
 
   /// The directions the program names; `c.detail` of a queue command counts in them.
   std::span<const std::string> directions() const { return directions_; }
-  /// Of ipcq_send and ipcq_recv; empty for a receive from any direction.
+  /// The direction of ipcq_send and ipcq_recv; empty for a receive from any direction.
   std::string_view direction(const Command& c) const;
-  /// Of ipcq_recv: whether the tile is moved to `c.address`, and which memory that is in.
+  /// For ipcq_recv: whether the tile is moved to `c.address`, and which memory that is in.
   bool has_destination(const Command& c) const { return c.detail8 != 0; }
   address::MemorySpace destination_space(const Command& c) const {
     return static_cast<address::MemorySpace>(c.detail8 - 1);
   }
-  /// Of wait: the command that must have retired.
+  /// For wait: the command that must have retired.
   CommandIndex waited(const Command& c) const { return c.detail; }
 
   const CompositeSpec& composite(const Command& c) const { return composites_[c.detail]; }

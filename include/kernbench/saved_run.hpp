@@ -27,7 +27,7 @@
 namespace kernbench::report {
 
 struct SaveOptions {
-  /// Of a run with more operations, only the first, the last and every k-th launch keep theirs; the file says so.
+  /// In a run with more operations only the first, the last and every k-th launch keep theirs; the file says so.
   std::uint64_t most_ops = UINT64_MAX;
   const std::atomic<bool>* interrupt = nullptr;  // set: no file, and Interrupted
 };
@@ -119,7 +119,7 @@ struct SavedPath {
   Time length() const { return pieces.empty() ? Time() : pieces.back().end - pieces.front().begin; }
 };
 
-/// Of one link: how much of each bucket of time it was busy, 0 … 1.
+/// How much of each bucket of time one link was busy, 0 … 1.
 struct SavedLoad {
   std::int64_t link = 0;
   std::vector<double> utilization;

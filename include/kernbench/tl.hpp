@@ -104,7 +104,7 @@ struct StoreOptions {
   Dims strides;
   Tile mask;
 };
-/// Of vector operations and reductions.
+/// Options of vector operations and reductions.
 struct MathOptions {
   /// The result is rounded once, to this dtype, instead of the promoted one: a float for floats, an integer dtype for
   /// integers. Comparisons, logic, argmax and copies take none.

@@ -147,7 +147,7 @@ class Ptr {
   constexpr Ptr(std::uint64_t address, DType dtype) : address_(address), dtype_(dtype) {}
   constexpr std::uint64_t address() const { return address_; }
   constexpr bool is_null() const { return address_ == 0; }
-  /// Of the tensor it points into, if it comes from one.
+  /// The dtype of the tensor it points into, if it comes from one.
   constexpr std::optional<DType> dtype() const { return dtype_; }
   /// The same address, read and written as another dtype on purpose.
   constexpr Ptr as(DType dtype) const { return {address_, dtype}; }

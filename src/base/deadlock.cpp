@@ -50,7 +50,7 @@ std::string describe_alike(const std::vector<BlockedPe>& group) {
                      fmt::format(", and {} more at the same lines ({})", group.size() - 1, others));
 }
 
-/// Of few each, of many one of each kind.
+/// Describes each of a few, and of many one of each kind.
 std::string describe(const std::vector<BlockedPe>& blocked) {
   std::string text;
   if (blocked.size() <= kShown) {

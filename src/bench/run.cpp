@@ -106,7 +106,7 @@ double peak_rss_mb() {
   return static_cast<double>(usage.ru_maxrss) / 1024;
 }
 
-/// Of launches that follow each other: each leaves the host when the one before it is complete.
+/// The bound of launches that follow each other: each leaves the host when the one before it is complete.
 struct StreamBound {
   Time sum;
   LowerBound longest;

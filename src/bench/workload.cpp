@@ -192,7 +192,7 @@ class Workload::Counter {
       move(direction, rows.address + static_cast<std::uint64_t>(r * rows.stride), rows.bytes, times, false);
   }
 
-  /// Of a matrix in memory: consecutive bytes, again and again.
+  /// The runs of a matrix in memory: consecutive bytes, again and again.
   struct Rows {
     std::uint64_t address;
     std::int64_t bytes, count, stride;
@@ -294,7 +294,7 @@ Time Workload::message_time(NodeId dma, NodeId tcm, const FlowKey& key, Bytes by
   return graph_.latency(data) + graph_.latency(other) + serialization + memory_time(key.memory);
 }
 
-/// Of HBM: the access and one burst on its pseudo-channel.
+/// What HBM adds: the access and one burst on its pseudo-channel.
 Time Workload::memory_time(NodeId memory) const {
   if (graph_.node(memory).kind != NodeKind::hbm_ctrl) return {};
   const ParamSet& hbm = machine_.at("cube.hbm");

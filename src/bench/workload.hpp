@@ -38,7 +38,7 @@ struct QueueSlots {
 /// None if the PE has no such direction.
 using Queues = std::function<std::optional<QueueSlots>(std::string_view direction)>;
 
-/// Of one PE.
+/// What one PE does.
 struct PeWork {
   PeCoord pe;
   Time issue;       // its CPU's overhead and dispatch

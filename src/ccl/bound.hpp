@@ -20,7 +20,7 @@ struct AllReduceBound {
   std::string why;  // `2 MiB to sip1 at 128 GB/s`; empty: there is nothing to do
 };
 
-/// Of PEs that each hold `bytes`; PEs of one lane combine with each other, lanes share the machine. Holds for the longest
+/// The bound for PEs that each hold `bytes`; PEs of one lane combine with each other, lanes share the machine. Holds for the longest
 /// launch of those on the SIPs, which may start at different instants: where SIPs have different bounds, the least.
 AllReduceBound all_reduce_bound(const topology::Graph& graph, const std::vector<std::vector<PeCoord>>& lanes,
                                 Bytes bytes);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr Range kWorldSizes{1, 1 << 20};
 
-/// Of the rings; in `defaults` and in every entry.
+/// The keys of rings, in `defaults` and in every entry.
 std::vector<Param> ring_params() {
   return {
       Param::choice("buffer_kind", "tcm", {"tcm", "hbm", "sram"},

@@ -19,7 +19,7 @@ class FunctionalMemory {
   /// What a rank's kernel gets: its own, or rank 0's if the world says so.
   std::vector<tl::Ptr> pointers(int rank) const;
   std::vector<tl::Shard> shards(int rank) const;
-  /// Of the rank, as they are now.
+  /// The tensors of the rank, as they are now.
   std::vector<NdArray> tensors(int rank) const;
 
   data::MemoryStore& store() { return store_; }

@@ -78,13 +78,13 @@ struct QueueWay {
   std::string direction;
   friend auto operator<=>(const QueueWay&, const QueueWay&) = default;
 };
-/// Of queues with these rules.
+/// The windows of queues with these rules.
 std::vector<LinkWindow> link_windows(const device::QueueRules& rules, const std::vector<QueueWay>& ways,
                                      const topology::Machine& machine, const topology::Graph& graph);
 /// The directions that the algorithm sends to on a PE: its kernel is recorded once, for a tensor of its `n_elem`, or of
 /// some. All of them if it cannot be.
 std::vector<std::string> directions_used(const Plan& plan, PeCoord pe);
-/// Of every direction that sends, in the order of the wiring.
+/// The window of every direction that sends, in the order of the wiring.
 std::vector<LinkWindow> link_windows(const Plan& plan, const topology::Machine& machine,
                                      const topology::Graph& graph);
 /// Links that are used and whose window limits them, alike ones together, and what to do.

@@ -106,7 +106,7 @@ int run(int argc, char** argv, Registry& registry) {
 /// If standard error cannot be written either, the exit code still says what happened.
 void complain(std::string_view text) { write_stderr(fmt::format("kernbench: {}\n", text)); }
 
-/// Of ranks that failed, the gravest: our own defect, the simulated program, what was put in.
+/// The gravest of several ranks' failures: our own defect, the simulated program, what was put in.
 int code_of(const dist::SpawnException& failure) {
   int code = kBadInput;
   for (const auto& [rank, cause] : failure.causes()) try {

@@ -14,7 +14,7 @@ std::string progress_line(const bench::RunProgress& progress, double seconds);
 class ProgressDisplay {
  public:
   enum class Kind { none, bar, lines };
-  /// Of standard error: a bar if that is a terminal.
+  /// The kind for standard error: a bar if that is a terminal.
   static Kind kind_for_stderr();
 
   explicit ProgressDisplay(Kind kind) : kind_(kind) {}

@@ -57,7 +57,7 @@ void AccessMap::find_in(const Node& node, std::uint64_t begin, const Event& even
   const auto clock = order_.clock_of(event);
   const auto agent = order_.agent_of(event);
   for (const auto& reads : node.reads) {
-    // Of its own reads one more than necessary does no harm; a long look at the clock would cost more.
+    // One more of its own reads than necessary does no harm; a long look at the clock would cost more.
     const bool own = reads.agent == agent;
     if (own ? Clock::covers_nearby(clock, agent, reads.last) : Clock::covers(clock, reads.agent, reads.last))
       continue;

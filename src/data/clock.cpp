@@ -38,7 +38,7 @@ std::uint64_t Clock::of(Agent agent) const {
   return found != all.end() && found->agent == agent ? found->events : 0;
 }
 
-/// Of all that it is made of first, those of these before; no recursion, for chains are as long as runs.
+/// What it is made of comes first, and before that what these are made of; no recursion, for chains are as long as runs.
 const Clock::Entries& Clock::entries() const {
   std::vector<const Clock*> open{this};
   while (!entries_) {

@@ -54,7 +54,7 @@ class Composite {
   bool makes_tile() const { return program_.value(spec_.out).kind != isa::ValueKind::reference; }
   /// Operands that are read from memory.
   std::int64_t references() const { return (a_referenced_ ? 1 : 0) + (b_referenced_ ? 1 : 0); }
-  /// Of the n-th read of a tile from memory, and of the n-th write of an output tile.
+  /// The pieces of the n-th read of a tile from memory, and of the n-th write of an output tile.
   Pieces read_pieces(std::int64_t n) const;
   Pieces write_pieces(std::int64_t n) const;
 

@@ -250,7 +250,7 @@ class MemoryOrder::Search {
 
 bool MemoryOrder::is_before(const Event& a, const Event& b) {
   if (Clock::covers(clock_of(b), agent_of(a), position_of(a))) return true;
-  // Of host requests and whole launches the clocks know all there is to know.
+  // The clocks know all there is to know of host requests and whole launches.
   if (line(a.origin).program == nullptr || line(b.origin).program == nullptr) return false;
   return Search(*this, a).reaches_from(b);
 }

@@ -19,7 +19,7 @@ struct Piece {
   std::int64_t bytes;
   address::PhysAddr at;
 };
-/// Of one transfer, ascending in the tile; bytes of the tile that are not moved are in none.
+/// The pieces of one transfer, ascending in the tile; bytes of the tile that are not moved are in none.
 using Pieces = std::vector<Piece>;
 
 /// Finds the pieces of commands of one origin. Keeps its buffers, so make one and use it often.
@@ -27,10 +27,10 @@ class PieceFinder {
  public:
   explicit PieceFinder(RunFacts& facts) : facts_(facts) {}
 
-  /// Of a dma command.
+  /// The pieces of a dma command.
   Pieces of_dma(std::uint32_t origin, const isa::Program& program, const isa::Command& dma);
   Pieces of_reference(std::uint32_t origin, const isa::Program& program, isa::ValueId reference);
-  /// Of bytes one after the other: a receive to an address, load_scalar.
+  /// Those of bytes one after the other: a receive to an address, load_scalar.
   Pieces of_range(std::uint32_t origin, std::uint64_t address, Bytes size);
 
  private:
@@ -41,7 +41,7 @@ class PieceFinder {
   std::vector<address::PhysPiece> translated_;
 };
 
-/// Of what the host moves: one after the other.
+/// Those of what the host moves: one after the other.
 Pieces pieces_of(const HostTransfer& transfer);
 
 /// A dense tile from and to memory that was checked or reserved before. `tile` is all of it.

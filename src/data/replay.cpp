@@ -31,7 +31,7 @@ struct Posted {
   Bytes size;
   Buffer content;  // of a send that was done at once
 
-  // Of one that is work of a window: where it puts the content.
+  // Where it puts the content, if it is work of a window.
   std::shared_ptr<Buffer> later = nullptr;
   WorkRef send{};
   std::uint64_t generation = 0;
@@ -39,7 +39,7 @@ struct Posted {
 
 void append(Pieces& to, const Pieces& more) { to.insert(to.end(), more.begin(), more.end()); }
 
-/// Of less than that, doing it costs less than handing it to another thread.
+/// Below that, doing it costs less than handing it to another thread.
 constexpr Bytes kSmall = 2_KiB;
 constexpr Bytes kLarge = 4_KiB;
 

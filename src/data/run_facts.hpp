@@ -28,7 +28,7 @@ struct Ring {
 /// What one host_write or host_read record moved.
 struct HostTransfer {
   std::vector<address::PhysPiece> pieces;
-  /// Of a write: what is written, alive until replay has done it. Of a read: where it goes.
+  /// What a write writes, alive until replay has done it; where a read puts what it finds.
   std::span<std::byte> bytes;
   /// Where the bytes of each piece begin in `bytes`, so that copies can share them; empty: one after the other.
   std::vector<std::int64_t> offsets;
@@ -50,12 +50,12 @@ class RunFacts {
   /// The physical pieces of a virtual range as the PE of that origin saw it, in order.
   virtual void translate(std::uint32_t origin, address::VirtAddr begin, Bytes size,
                          std::vector<address::PhysPiece>& out) = 0;
-  /// Of an ipcq_send or ipcq_recv record.
+  /// The message of an ipcq_send or ipcq_recv record.
   virtual Message message(const device::OpRecord& record) = 0;
   virtual Ring ring(std::uint32_t ring) = 0;
-  /// Of a host_write or host_read record. Only its pieces matter to hazard detection.
+  /// The transfer of a host_write or host_read record. Only its pieces matter to hazard detection.
   virtual HostTransfer host_transfer(const device::OpRecord& record) = 0;
-  /// Of a request, counted as `Origin::launch`.
+  /// The order of a request, counted as `Origin::launch`.
   virtual RequestOrder request_order(std::uint32_t request) = 0;
 };
 

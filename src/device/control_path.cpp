@@ -17,7 +17,7 @@ ControlSpec ControlSpec::of(const topology::Machine& machine) {
 
 namespace {
 
-/// Of a message that waits for nobody.
+/// How long a message takes that waits for nobody.
 Time unloaded(const Route& route, Bytes bytes) {
   return route.latency + route.pace.bandwidth().time_for(bytes);
 }

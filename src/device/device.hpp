@@ -36,7 +36,7 @@ class Device {
   DmaEngine& dma(PeCoord pe);
   address::MmuMap& mmu(PeCoord pe);
 
-  /// Of a PE, counted over the machine.
+  /// The number of a PE, counted over the machine.
   std::size_t index(PeCoord pe) const {
     return static_cast<std::size_t>((pe.sip * graph_.cubes() + pe.cube) * graph_.pes() + pe.pe);
   }

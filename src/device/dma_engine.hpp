@@ -14,7 +14,7 @@ struct DmaSpec {
   Time overhead;        // command accepted → first request on the fabric, the MMU's look-up included
   int outstanding = 8;  // transfers in flight, per channel
   static DmaSpec of(const topology::Machine& machine);
-  /// Of transfers between physical addresses: without the MMU's look-up.
+  /// For transfers between physical addresses: without the MMU's look-up.
   static DmaSpec physical(const topology::Machine& machine);
 };
 
@@ -34,7 +34,7 @@ class DmaTransfer {
   topology::NodeId end;       // where the data lies or goes in the PE: its TCM; or the engine itself
   std::vector<Piece> pieces;  // in order, at least one
 
-  /// Of the piece that was done last; see Access.
+  /// Those of the piece that was done last; see Access.
   Time at_memory, through_memory;
 
  protected:
@@ -102,7 +102,7 @@ class DmaEngine {
         queue_write_(fabric, node, DmaSpec::of(machine)) {}
 
   topology::NodeId node() const { return node_; }
-  /// Of loads and stores.
+  /// The channel of loads and stores.
   DmaChannel& channel(Direction direction) { return direction == Direction::read ? read_ : write_; }
   void issue(DmaTransfer& transfer) {
     const bool read = transfer.direction == Direction::read;

@@ -197,7 +197,7 @@ Time Fabric::serve_in_order(Packet& packet, const Hop& hop, Time now) {
   return serve(packet, hop, now);
 }
 
-/// Of packets whose heads arrive at one instant, the one with the smaller key goes first. The others were
+/// When heads of packets arrive at one instant, the one with the smaller key goes first. The others were
 /// served before it came, but nobody has seen that yet: take it back and serve them again, behind it.
 Time Fabric::serve_among(Packet& packet, const Hop& hop) {
   LinkState& l = *hop.state;

@@ -90,7 +90,7 @@ class Fabric {
   void signal(const Route& route, sim::Event& event);
 
   // Uses of a link that are no messages: fetches and stores of a PE take the ports of its TCM.
-  /// Of a link that messages enter by: in turn with their packets.
+  /// For a link that messages enter by: in turn with their packets.
   void take_turn(const Route& first_of, const PortUse& use) { first_of.source->take_turn(use); }
   /// A link that messages arrive over. Keep the reference: it is a look-up.
   Port& port(topology::LinkId link);

@@ -80,7 +80,7 @@ class QueueBook {
     int slots = 0;
     bool in_slot = false;
   };
-  /// Of any ring there ever was.
+  /// Any ring there ever was.
   Ring ring(std::uint32_t number) const;
 
  private:
@@ -104,7 +104,7 @@ struct QueueMessage {
   std::uint32_t number = 0;
   friend bool operator==(QueueMessage, QueueMessage) = default;
 };
-/// Of an ipcq_send or ipcq_recv record and its origin.
+/// The message of an ipcq_send or ipcq_recv record and its origin.
 QueueMessage message_of(const OpRecord& record, const Origin& origin);
 
 }  // namespace kernbench::device

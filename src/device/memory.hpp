@@ -137,7 +137,7 @@ class alignas(64) Access : private Message, private AccessStep {
   enum class Step : std::uint8_t { serve, commit, acknowledge };
 
   Memory* memory_ = nullptr;
-  // Of the request or the acknowledgement. It and the data's are kept from one use to the next, for an access is mostly
+  // The route of the request or the acknowledgement. It and the data's are kept from one use to the next, for an access is mostly
   // used again for the same memory. What goes back from the memory is found in its partition.
   Route* signal_route_ = nullptr;
   topology::NodeId issuer_, end_;

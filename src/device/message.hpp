@@ -102,7 +102,7 @@ class Message : private Leaving, private Delivery {
   bool short_tail_ = false;  // the last packet is not like the others
 
  public:
-  /// Of messages of a class that come to a source at one instant, the smaller goes first; of equal ones, the one that was
+  /// Among messages of a class that come to a source at one instant, the smaller goes first; of equal ones, the one that was
   /// sent first, which must not depend on the order in which different components come to act.
   std::uint32_t rank = 0;
 
@@ -111,7 +111,7 @@ class Message : private Leaving, private Delivery {
   Time run_tail(const Run& run, std::int64_t p) const {
     return run.timing.start(p) + route->latency + (run.waited() ? run.length : pace(p));
   }
-  // Of packet `p`, as the route has them; those of the last packet are worked out once.
+  // The times of packet `p`, as the route has them; those of the last packet are worked out once.
   Time occupancy(const Hop& hop, std::int64_t p) const {
     return is_measured(p) ? uneven_->tail[route->index(hop)].occupancy : route->occupancy(hop, p, bytes);
   }
@@ -157,9 +157,9 @@ class Message : private Leaving, private Delivery {
   sim::Event& leaving() { return static_cast<Leaving&>(*this); }
   sim::Event& delivery() { return static_cast<Delivery&>(*this); }
 
-  /// Of packets that are not all alike.
+  /// What is known of packets that are not all alike.
   struct Uneven {
-    /// Of a last packet that is shorter, on each hop. Messages are mostly sent again as they were.
+    /// The times of a last packet that is shorter, on each hop. Messages are mostly sent again as they were.
     struct TailTimes {
       Time occupancy, length;
     };

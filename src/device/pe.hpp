@@ -150,7 +150,7 @@ class Pe : private RoomListener, private QueueUser {
   // Sends and receives.
   static Queue sends_of(int port) { return kEngines + 2 * static_cast<std::size_t>(port); }
   static Queue receives_of(int port) { return sends_of(port) + 1; }
-  /// Of a send, or of a receive from a direction.
+  /// The port of a send, or of a receive from a direction.
   QueuePort& port_of(Queue queue) const;
   void open_ports();
   void open_ports_of(const InstalledWiring& wiring);
@@ -205,7 +205,7 @@ class Pe : private RoomListener, private QueueUser {
   Pool<SendOp> send_ops_;
   Pool<ReceiveOp> receive_ops_;
 
-  // Of the program that runs.
+  // The program that runs.
   ProgramTask* task_ = nullptr;
   const isa::Program* program_ = nullptr;  // the task's,
   std::uint32_t origin_ = 0;               // and its origin
@@ -221,7 +221,7 @@ class Pe : private RoomListener, private QueueUser {
   std::size_t issued_count_ = 0;
   std::size_t retired_count_ = 0;
 
-  // Of its queues.
+  // Its queues.
   struct LiveSlot {  // holds a tile until its last reader has retired
     isa::ValueId tile;
     QueuePort* port;

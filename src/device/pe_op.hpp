@@ -20,7 +20,7 @@ struct alignas(64) Pe::Order {
   Cause issued() const { return {{partition, serial}, instant, met, reason}; }
   void move_to(Queue queue) { in = static_cast<std::uint16_t>(queue); }
 
-  // Of a receive: the message it will take.
+  // A receive takes the next message that nobody has claimed.
   void claim(QueuePort& from) {
     port = &from;
     number = from.receives.claim();

@@ -94,7 +94,7 @@ void Pe::claim_messages() {
     for (const QueuePort* port : ports_) start_ready(receives_of(port->index));
 }
 
-/// Of several announced at one instant the first in the order of directions.
+/// If several were announced at one instant, the first in the order of directions.
 QueuePort* Pe::oldest_unclaimed() {
   QueuePort* oldest = nullptr;
   for (QueuePort* port : ports_) {

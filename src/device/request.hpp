@@ -29,7 +29,7 @@ class HostTransfer {
   bool completed() const { return completed_ != Time::never(); }
   Time submitted() const { return submitted_; }
   Time total() const { return completed_ - submitted_; }
-  /// Of the part that was done last; see Access.
+  /// Those of the part that was done last; see Access.
   Time at_memory() const { return at_memory_; }
   Time through_memory() const { return through_memory_; }
 

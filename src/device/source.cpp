@@ -38,7 +38,7 @@ void Source::open(Message& message) {
   reschedule();
 }
 
-/// Of those who come at one instant, who has the smaller class and rank is the older one, and goes first: the order in which
+/// Among those who come at one instant, who has the smaller class and rank is the older one, and goes first: the order in which
 /// they came must not matter. It has the largest key, and is the last of its ring.
 void Source::put_in_order(Message& newcomer) {
   std::uint64_t key = newcomer.key_;

@@ -143,7 +143,7 @@ void Source::settle() {
   plan_.slots.clear();
 }
 
-/// Of a plan that is over nothing is asked that belongs to its messages.
+/// Nobody asks a plan that is over for what belongs to its messages.
 std::int64_t Source::started_before(Time at) const {
   const std::int64_t all = plan_.end - plan_.first;
   return plan_.last_start < at ? all : plan_.timing.after(at - kTick, plan_.first, plan_.end) - plan_.first;

@@ -39,7 +39,7 @@ class TileStream {
   struct Matrix {
     bool in_memory = false;
     int itemsize = 0;
-    // Of those in memory: where the first element lies, and how far apart they are.
+    // For those in memory: where the first element lies, and how far apart they are.
     std::uint64_t address = 0;
     std::int64_t row_stride = 0, col_stride = 0;
   };

@@ -98,7 +98,7 @@ void Fiber::switch_to(Strand& to) {
   arrive();
 }
 
-/// Of the runtime's record the first two members are what the C++ ABI says they are.
+/// The first two members of the runtime's record are what the C++ ABI says they are.
 void Fiber::take_exceptions_over_to(const Fiber& other) {
   void* const current = abi::__cxa_get_globals();
   std::memcpy(&exceptions_, current, sizeof exceptions_);

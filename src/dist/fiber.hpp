@@ -14,7 +14,7 @@ namespace kernbench::dist {
 
 class Fiber final : public Strand {
  public:
-  /// Of the code that runs: what it leaves when it switches to another one.
+  /// Stands for the code that runs: what it leaves when it switches to another one.
   Fiber();
   /// Begins with `body` when it is first switched to. That must not return: it switches to another one for good, and
   /// what it then has on its stack is not destroyed. std::system_error if there is no room for the stack.

@@ -64,7 +64,7 @@ void Gatherings::fail_without(int rank, const Excuse& excuse) const {
   fail(joined_[member(rank)] - complete_, kEnded, excuse);
 }
 
-/// Of few members one by one, of many those alike together.
+/// Lists few members one by one, and of many those alike together.
 std::string Gatherings::list(const Gathering& gathering, const Excuse& excuse) const {
   Said said;
   std::string each;

@@ -59,7 +59,7 @@ bool fits(const std::optional<Share>& one, const std::optional<Share>& all, std:
          one->own.col - one->whole.col == all->own.col - all->whole.col && one->own.cols == all->own.cols;
 }
 
-/// Of all_to_all: both have parts, and a part must be whole rows of what the PE holds.
+/// In an all_to_all both have parts, and a part must be whole rows of what the PE holds.
 bool divides(const std::optional<Share>& share, std::int64_t parts) {
   if (!share) return false;
   if (share->alone) return elements(share->own) % parts == 0;

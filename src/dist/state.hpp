@@ -43,7 +43,7 @@ struct HeldMessage;
 
 class State final : public runtime::Engine::Extension {
  public:
-  /// Of this context; made on first use.
+  /// The state of this context, made on first use.
   static State& of(runtime::Engine& engine);
   explicit State(runtime::Engine& engine);
   ~State() override;

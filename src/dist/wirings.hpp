@@ -27,7 +27,7 @@ class Wirings {
 
   /// Submits the installation if it is needed.
   const Wired& ready(const ccl::Settings& settings, const ccl::PlanRequest& request);
-  /// Of those that are installed.
+  /// The counters of the wirings that are installed.
   std::vector<QueueCounters> counters() const;
   /// Collectives have failed: what is in the queues is nobody's.
   void distrust() { ++generation_; }

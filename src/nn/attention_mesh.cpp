@@ -87,7 +87,7 @@ tl::Tile load_rows(tl::Context& tl, tl::Ptr tensor, std::int64_t first, std::int
 
 // ── running softmax ──
 
-/// Of the scores seen so far: their largest m, l = Σ 2^(s − m), o = Σ 2^(s − m) · v. Each row of queries has its own.
+/// What is known of the scores seen so far: their largest m, l = Σ 2^(s − m), o = Σ 2^(s − m) · v. Each row of queries has its own.
 struct RunningSoftmax {
   tl::Tile m, l, o;
 };

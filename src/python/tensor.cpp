@@ -24,7 +24,7 @@ std::string shape_text(const Shape& shape) { return py::str(to_python(shape)); }
                     "reshape or slice what is copied first"});
 }
 
-/// Of arrays, other tensors and whatever NumPy makes an array of; converted to the tensor's dtype, as torch does.
+/// Takes arrays, other tensors and whatever NumPy makes an array of; converted to the tensor's dtype, as torch does.
 NdArray content_for(py::handle source, DType dtype, const Shape& shape) {
   const bool is_tensor = py::hasattr(source, "_is_tensor");
   NdArray array =

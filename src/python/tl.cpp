@@ -27,7 +27,7 @@ tl::Tile tile_or_none(py::handle value, const char* what) {
 
 [[noreturn]] void refuse(const std::string& text) { throw py::type_error(text); }
 
-/// Of two spellings of one argument the one that is given.
+/// The one that is given of two spellings of an argument.
 py::handle either(py::handle name, py::handle older, const char* call, const char* what) {
   if (!name.is_none() && !older.is_none()) refuse(fmt::format("{}() got {} twice", call, what));
   if (name.is_none() && older.is_none()) refuse(fmt::format("{}() needs {}", call, what));

@@ -29,7 +29,7 @@ std::string folder_of(const std::string& path) {
 
 }  // namespace
 
-/// Of the file that is there, if one is; refuses what cannot be replaced.
+/// Those of the file that is there, if one is; refuses what cannot be replaced.
 mode_t DatabaseFile::existing_permissions() const {
   struct stat existing {};
   if (::stat(target_.c_str(), &existing) != 0) return 0;

@@ -168,7 +168,7 @@ class Finder {
         "operations wait for each other's results, while no part of the machine is busy");
   }
 
-  /// Of the operations on the path.
+  /// The kinds of the operations on the path.
   std::map<std::int64_t, std::string> kinds() const {
     std::map<std::int64_t, std::string> kinds;
     for (const auto& row : run_.query(

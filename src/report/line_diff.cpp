@@ -49,7 +49,7 @@ LinePairs::LinePairs(const SavedRun& before, const SavedRun& after)
   pair_up();
 }
 
-/// Of several lines of one text, the first with the first.
+/// Several lines of one text are paired in order, the first with the first.
 void LinePairs::pair_up() {
   std::multimap<std::string, int> of_after;
   for (std::size_t i = 0; i < after_.lines.size(); ++i)

@@ -32,7 +32,7 @@ struct TracedOp {
 
 class TracedOps {
  public:
-  /// Of more than `most`, those that matter most to the critical path.
+  /// If there are more than `most`, those that matter most to the critical path.
   TracedOps(const SavedRun& run, const SavedPath& path, std::uint64_t most);
 
   const std::vector<TracedOp>& all() const { return ops_; }  // by track and start

@@ -40,7 +40,7 @@ void Clock::run_until_any(std::span<Request* const> requests) {
   for (Request* r : requests) r->stops_clock = false;
 }
 
-/// Of programs that fail side by side each may fail once more.
+/// When programs fail side by side, each may fail once more.
 void Clock::run_dry() {
   for (auto left = processors_.device().machine().total_pes(); true; --left) try {
       while (simulate(until(Time::never())) == sim::Outcome::stopped) {

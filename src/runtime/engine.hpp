@@ -65,7 +65,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   const Requests& requests() const { return requests_; }
   Stream& stream(int number) { return *streams_[static_cast<std::size_t>(number)]; }
   const std::vector<std::unique_ptr<Stream>>& streams() const { return streams_; }
-  /// Of the first device on that SIP.
+  /// The stream of the first device on that SIP.
   Stream& stream_of_sip(int sip);
 
   // ── who calls ──

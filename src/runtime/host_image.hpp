@@ -17,7 +17,7 @@
 
 namespace kernbench::runtime {
 
-/// Of larger tensors it does not keep bytes that the host passed.
+/// It does not keep the bytes that the host passes to larger tensors.
 inline constexpr std::int64_t kImageBytes = 1 << 20;
 
 /// The launches on a SIP, in the order of submission.

@@ -97,7 +97,7 @@ NdArray Engine::read(TensorState& tensor, const Region& region) {
   return in_array_order(tensor.storage()->dtype, region.shape, chunks, one_copy(*request, chunks.bytes));
 }
 
-/// Of several ranks each reads in its own stream, so that a tensor of another one makes it wait for what has written
+/// Each of several ranks reads in its own stream, so that a tensor of another one makes it wait for what has written
 /// that tensor, and for nothing else the other one does.
 Stream& Engine::reading_stream(const TensorState& tensor) {
   return waiter_ != nullptr ? current_stream() : tensor.stream();

@@ -153,7 +153,7 @@ void Layout::check_axis(bool columns, std::int64_t divisor, const std::string& c
     reject("placement.uneven",
            fmt::format("{}: {} has one {} only", cause, to_string(shape_), columns ? "column" : "row"),
            "use replicate, or fewer");
-  // Of a shape of rank > 2 the rows are several axes together; the first one is changed.
+  // The rows of a shape of rank > 2 are several axes together; the first one is changed.
   const std::int64_t step = divisor / std::gcd(divisor, extent / shape_[axis]);
   const auto with = [&](std::int64_t n) {
     std::vector<std::int64_t> extents(shape_.begin(), shape_.end());

@@ -68,10 +68,10 @@ class TransferRequest final : public Request {
   address::PhysAddr address(const Place& place) const;
   Bytes moved() const { return Bytes(moved_); }  // over all copies
 
-  /// Of a write: what is written; null if nobody wants to know. And the bytes that it keeps.
+  /// What a write writes; null if nobody wants to know. And the bytes that it keeps.
   Content content;
   std::int64_t content_bytes = 0;
-  /// Of a read: where it goes; empty if nobody wants to know. And the first byte that nobody had written, if there is
+  /// Where a read puts what it finds; empty if nobody wants to know. And the first byte that nobody had written, if there is
   /// one; then nothing was read.
   ByteBuffer buffer;
   std::optional<address::PhysAddr> unwritten;

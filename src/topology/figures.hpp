@@ -7,7 +7,7 @@
 
 namespace kernbench::topology {
 
-/// Of everything inside one PE, cube, SIP or the machine.
+/// The figures of everything inside one PE, cube, SIP or the machine.
 struct LevelFigures {
   std::int64_t pes = 0;
   double gemm_tflops = 0;  // matrix units; a multiply-add is 2 operations

@@ -9,7 +9,7 @@ namespace kernbench::trace {
 
 class MappedFile {
  public:
-  /// Of an open file, which may be closed afterwards. InputError if it cannot be read.
+  /// Maps an open file, which may be closed afterwards. InputError if it cannot be read.
   MappedFile(int fd, std::size_t size, const std::string& where);
   ~MappedFile();
   MappedFile(MappedFile&& other) noexcept : data_(other.data_), size_(other.size_) { other.data_ = nullptr; }

@@ -70,7 +70,7 @@ Op decode(const Recording& run, OpId id);
 Summary summarize(const Recording& run);
 CriticalPath find_critical_path(const Recording& run);
 CriticalPath find_critical_path(const Recording& run, std::uint32_t request, Time begin);
-/// Of what records refer to, and of each partition's records in their order. Which of two partitions' records came first
+/// Covers what records refer to, and each partition's records in their order. Which of two partitions' came first
 /// their times say, so that each can be hashed as it comes.
 std::uint64_t hash_of(const RunInfo& info, std::span<const Hash> partitions);
 std::uint64_t hash_of(const Recording& run);

@@ -27,7 +27,7 @@ class LineTable {
     return found->second;
   }
 
-  /// Of every command. Commands that share the program's entry share ours, so most need no look at the text.
+  /// The line of every command. Commands that share the program's entry share ours, so most need no look at the text.
   std::vector<std::uint32_t> of(const isa::Program& program) {
     constexpr auto kUnknown = UINT32_MAX;
     std::vector<std::uint32_t> known, result;
@@ -45,7 +45,7 @@ class LineTable {
   std::map<std::pair<std::string, std::uint32_t>, std::uint32_t> ids_;
 };
 
-/// Of every second origin, from `first` on.
+/// Does so for every second origin, from `first` on.
 void add_fingerprints(std::vector<OriginInfo>& infos, const device::Origins& origins, std::size_t first) {
   for (std::size_t i = first; i < origins.size(); i += 2)
     if (const auto* program = origins[i].program; program != nullptr && origins[i].fingerprint == 0)

@@ -27,7 +27,7 @@ class Summarizer {
   /// In any order.
   void add(const device::OpRecord& record, const From& from);
   void add(const Summarizer& other);
-  /// Of all that was added. `records` is what its count says.
+  /// Sums up all that was added. `records` is what its count says.
   Summary finish(std::uint64_t records);
 
  private:

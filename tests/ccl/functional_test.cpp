@@ -208,7 +208,7 @@ TEST(FunctionalRunner, CountsSlotsThatLiveTilesHold) {
                     HasSubstr("in a cycle: ranks 0 → 1 → 2 → 3")));
 }
 
-// Of two slots the second is free and the first is held: the third message would go into the first.
+// The second of two slots is free and the first is held: the third message would go into the first.
 TEST(FunctionalRunner, FillsSlotsInTurn) {
   FunctionalWorld world{.ranks = first_pes(2), .links = ring_1d(first_pes(2)), .tensors = {}};
   for (auto& input : ranks_plus_one(2)) world.tensors.push_back({input});

@@ -128,7 +128,7 @@ TEST(EdgeKernel, AMaskWithoutALaneTouchesNothing) {
   EXPECT_THAT(result_of(kernel, f32, {8}), Each(1.5));
 }
 
-// Of 4 rows of 4, the window maps the first 64 MiB: the last two lanes of each row lie behind its end or not by the
+// The window maps, of 4 rows of 4, the first 64 MiB: the last two lanes of each row lie behind its end or not by the
 // mask alone.
 TEST(EdgeKernel, OnlyActiveLanesAreTranslated) {
   const auto kernel = [](Context& tl) {

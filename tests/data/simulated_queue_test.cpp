@@ -93,7 +93,7 @@ void around(tl::Context& tl) {
   tl.store(tl::Ptr(kSlice), sum);
 }
 
-/// Of all ranks but the own one: n · (rank + 1 + turn mod 7), over all turns.
+/// Summed over all ranks but the own one: n · (rank + 1 + turn mod 7), over all turns.
 float expected_sum(int rank) {
   float sum = 0;
   for (int turn = 0; turn < kTurns; ++turn)

@@ -118,7 +118,7 @@ TEST(Composite, EpiloguesRunOnTheVectorUnit) {
   EXPECT_EQ(k.of(OpKind::tile_dma_out)[0].start, math[3].end);
 }
 
-// Of two k steps the second one's product is the last to be added: the output is ready when its operation is done.
+// The product of the second of two k steps is the last to be added: the output is ready when its operation is done.
 TEST(Composite, AnEpilogueOfKStepsAloneEndsWithTheLastOfThem) {
   Kernels k;
   const KernelLaunch& launch = k.run({0, 0, 0}, [](tl::Context& tl) {

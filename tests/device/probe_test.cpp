@@ -186,7 +186,7 @@ TEST(Catalogue, CornersAreThoseOfTheMachine) {
   // PE 0 is in the first corner of the list. NW, NE, SW, SE of two: PEs 6 and 7 are SE, 7 is farther.
   EXPECT_EQ(destination({}, same), "sip0.cube0.hbm_ctrl.pe1");
   EXPECT_EQ(destination({}, opposite), "sip0.cube0.hbm_ctrl.pe7");
-  // Of one: PE 3 is SE, and nobody shares PE 0's corner.
+  // With one in each corner PE 3 is SE, and nobody shares PE 0's corner.
   EXPECT_EQ(destination({"cube.pe_layout.pe_per_corner=1"}, same), "");
   EXPECT_EQ(destination({"cube.pe_layout.pe_per_corner=1"}, opposite), "sip0.cube0.hbm_ctrl.pe3");
   // NE and SW: PE 0 at r0c4, so of SW the slice at r5c0, PE 2's, is the farther one.

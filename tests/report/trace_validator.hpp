@@ -22,7 +22,7 @@ class TraceValidator {
 
   const std::vector<std::string>& faults() const { return faults_; }
   std::size_t slices() const { return slice_count_; }
-  /// Of one category: how many arrows there are.
+  /// How many arrows there are of one category.
   std::size_t flows(const std::string& category) const {
     std::size_t n = 0;
     for (const auto& [id, flow] : flows_) n += flow.category == category;

@@ -32,10 +32,10 @@ struct Problem {
 
   std::int64_t rows() const { return std::int64_t{cubes} * pes; }
   std::int64_t members() const { return over_rows ? ranks * rows() : ranks; }
-  /// Of one member.
+  /// What one member has.
   std::int64_t elements() const { return over_rows ? n_elem : n_elem * rows(); }
   static int value(int rank) { return rank % 8 + 1; }
-  /// Of PROD: 2 on the first three members, else 1.
+  /// For PROD: 2 on the first three members, else 1.
   bool doubles(int rank, std::int64_t row) const { return (over_rows ? rank * rows() + row : rank) < 3; }
 
   std::int64_t sum() const {

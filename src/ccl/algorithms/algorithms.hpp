@@ -38,7 +38,7 @@ Algorithm describe_all_to_all();
 Algorithm describe_send_recv();
 Algorithm describe_barrier();
 
-/// Of exchange_between_sips, for each tile.
+/// What exchange_between_sips takes for each tile.
 std::int64_t exchange_messages(const Arrangement& machine);
 std::int64_t exchange_rounds(const Arrangement& machine);
 

@@ -14,7 +14,7 @@ void intersip_allreduce(tl::Context& tl, const Call& call) {
   }
 }
 
-// Of a ring: each tile along the chain of all SIPs and round again. Of lines: up and down.
+// On a ring each tile goes along the chain of all SIPs and round again; on lines up and down.
 std::int64_t exchange_messages(const Arrangement& machine) {
   const auto [w, h] = machine.sip_grid;
   const bool lines = machine.sip_topology == topology::SipTopology::mesh_2d_no_wrap;

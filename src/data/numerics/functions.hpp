@@ -213,7 +213,7 @@ KB_INLINE double sine_of(Angle a) {
   return std::bit_cast<double>(std::bit_cast<std::uint64_t>(value) ^ ((a.quadrants & 2) << 62));
 }
 
-// Of |x| < kLargeAngle; infinities give NaN here, larger numbers go through large_angle.
+// For |x| < kLargeAngle; infinities give NaN here, larger numbers go through large_angle.
 KB_INLINE float small_sin_f32(float x) {
   return static_cast<float>(flipped_by(sine_of(small_angle(magnitude(x))), x));
 }
