@@ -1,12 +1,48 @@
 #include "base/memory.hpp"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <string>
 
 namespace kernbench {
 namespace {
 
 thread_local const char* building = nullptr;
+
+/// The number a file begins with; −1: there is none, or it says `max`.
+std::int64_t number_in(const std::string& file) {
+  std::int64_t number = -1;
+  std::ifstream(file) >> number;
+  return number;
+}
+
+std::int64_t left_on_machine() {
+  std::ifstream file("/proc/meminfo");
+  std::string key, unit;
+  for (std::int64_t kib = 0; file >> key >> kib; std::getline(file, unit))
+    if (key == "MemAvailable:") return kib * 1024;
+  return INT64_MAX;
+}
+
+std::int64_t left_in_group() {
+  const std::int64_t most = number_in("/sys/fs/cgroup/memory.max"),
+                     used = number_in("/sys/fs/cgroup/memory.current");
+  return most < 0 || used < 0 ? INT64_MAX : most - used;
+}
+
+/// Addresses that were reserved and not used count as taken.
+std::int64_t left_of_limit() {
+  rlimit limit{};
+  const bool is_limited = ::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  const std::int64_t pages = number_in("/proc/self/statm");
+  if (!is_limited || pages < 0) return INT64_MAX;
+  return static_cast<std::int64_t>(limit.rlim_cur) - pages * ::sysconf(_SC_PAGESIZE);
+}
 
 }  // namespace
 
@@ -21,6 +57,10 @@ OutOfMemory::OutOfMemory(std::size_t bytes) {
                   mib);
   std::snprintf(text_, sizeof text_, "out of memory%s%s%s", building ? " while building " : "",
                 building ? building : "", asked);
+}
+
+std::int64_t memory_left() {
+  return std::max<std::int64_t>(std::min({left_on_machine(), left_in_group(), left_of_limit()}), 0);
 }
 
 void explain_out_of_memory() { throw OutOfMemory(0); }

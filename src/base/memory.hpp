@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <new>
 
 namespace kernbench {
@@ -27,6 +28,9 @@ class OutOfMemory : public std::bad_alloc {
  private:
   char text_[160];  // there is no memory to make a string
 };
+
+/// How many bytes this process may still take: the least of what its limits, its group and the machine leave it.
+std::int64_t memory_left();
 
 /// A new-handler: throws OutOfMemory.
 [[noreturn]] void explain_out_of_memory();

@@ -82,6 +82,17 @@ std::string shown_path(std::string_view path) { return shown(path, 300); }
 std::string quote(std::string_view text) { return fmt::format("'{}'", shown(text)); }
 std::string printable(std::string_view text) { return escaped(text, std::string_view::npos, true); }
 
+std::string as_markup(std::string_view text) {
+  std::string out;
+  for (const char c : printable(text))
+    out += c == '&'   ? "&amp;"
+           : c == '<' ? "&lt;"
+           : c == '>' ? "&gt;"
+           : c == '"' ? "&quot;"
+                      : std::string_view(&c, 1);
+  return out;
+}
+
 std::vector<std::string> nearest(std::string_view name, std::span<const std::string> candidates) {
   constexpr std::size_t kLongestName = 200;
   if (name.size() > kLongestName) return {};

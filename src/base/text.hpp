@@ -23,6 +23,8 @@ std::string shown_path(std::string_view path);
 std::string quote(std::string_view text);
 /// A whole message: escapes as in `shown`, but lines stay lines and nothing is left out.
 std::string printable(std::string_view text);
+/// The same as it may stand in SVG and HTML, in attributes too.
+std::string as_markup(std::string_view text);
 
 /// Ascending numbers: `0, 1, 5`; of more than eight, three and more in a row as `0-62`, and only the first eight of
 /// these, with the count: `0, 2, 4, 6, 8, 10, 12, 14, … (128 in all)`.

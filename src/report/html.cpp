@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "base/text.hpp"
 #include "kernbench/error.hpp"
 #include "report/embedded.hpp"
 #include "report/page_data.hpp"
@@ -37,13 +38,6 @@ std::string joined_modules() {
     }
   }
   return script;
-}
-
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text)
-    out += c == '&' ? "&amp;" : c == '<' ? "&lt;" : c == '>' ? "&gt;" : std::string(1, c);
-  return out;
 }
 
 /// JSON inside a <script>: no `</script` may end it early. `<` is only ever inside strings.
@@ -120,7 +114,7 @@ std::string html_page(const std::vector<SavedRun>& runs, const topology::Registr
     content.add(runs[i]);
     if (i < names.size()) content.rename_last(names[i]);
   }
-  return filled(embedded("report.html"), {{"title", escaped(content.title())},
+  return filled(embedded("report.html"), {{"title", as_markup(content.title())},
                                           {"style", std::string(embedded("style.css"))},
                                           {"script", joined_modules()},
                                           {"plans", content.templates()},

@@ -9,6 +9,7 @@
 #include "kernbench/error.hpp"
 #include "runtime/engine.hpp"
 #include "runtime/launch.hpp"
+#include "runtime/log_estimate.hpp"
 
 namespace kernbench::runtime {
 namespace {
@@ -174,6 +175,7 @@ std::shared_ptr<Request> Engine::launch(const LaunchSpec& spec,
     body(tl);
     programs.push_back(recorded_last_ = std::make_shared<const isa::Program>(tl.take_program()));
   }
+  if (options_.log == LogStorage::memory) check_room_for_records(spec.name, programs, processors_.spec());
   const int sip = spec.targets.front().sip;
   const auto request =
       std::make_shared<LaunchRequest>(processors_, static_cast<std::uint32_t>(requests_.size()), sip,

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/text.hpp"
+
 namespace kernbench::topology {
 namespace {
 
@@ -12,29 +14,6 @@ std::string num(double v) {
   std::string text = fmt::format("{:.1f}", v);
   if (text.ends_with(".0")) text.resize(text.size() - 2);
   return text == "-0" ? "0" : text;
-}
-
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
 }
 
 }  // namespace
@@ -53,9 +32,9 @@ void Svg::enter(const std::string& attributes) {
 }
 
 void Svg::close(const char* element, const Look& look, const char* paint) {
-  if (!look.colour.empty()) body_ += fmt::format(" style=\"{}:{}\"", paint, escaped(look.colour));
+  if (!look.colour.empty()) body_ += fmt::format(" style=\"{}:{}\"", paint, as_markup(look.colour));
   body_ +=
-      look.title.empty() ? "/>\n" : fmt::format("><title>{}</title></{}>\n", escaped(look.title), element);
+      look.title.empty() ? "/>\n" : fmt::format("><title>{}</title></{}>\n", as_markup(look.title), element);
 }
 
 void Svg::rect(const Box& box, double radius, const Look& look) {
@@ -102,7 +81,7 @@ void Svg::text(Point at, double size, std::string_view css_class, std::string_vi
   constexpr std::string_view kAnchors[] = {"start", "middle", "end"};
   enter(fmt::format("class=\"{}\" font-size=\"{}\" text-anchor=\"{}\"", css_class, num(size),
                     kAnchors[static_cast<int>(anchor)]));
-  body_ += fmt::format("<text x=\"{}\" y=\"{}\">{}</text>\n", num(at.x), num(at.y), escaped(content));
+  body_ += fmt::format("<text x=\"{}\" y=\"{}\">{}</text>\n", num(at.x), num(at.y), as_markup(content));
 }
 
 std::string Svg::document(double width, double height, std::string_view style, std::string_view title) const {
@@ -110,7 +89,7 @@ std::string Svg::document(double width, double height, std::string_view style, s
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" "
       "role=\"img\">\n<title>{2}</title>\n<style>{3}</style>\n"
       "<rect class=\"page\" width=\"{0}\" height=\"{1}\"/>\n{4}{5}</svg>\n",
-      num(width), num(height), escaped(title), style, body_, group_.empty() ? "" : "</g>\n");
+      num(width), num(height), as_markup(title), style, body_, group_.empty() ? "" : "</g>\n");
 }
 
 }  // namespace kernbench::topology

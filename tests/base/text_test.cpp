@@ -87,6 +87,7 @@ TEST(Shown, LeavesOutWhatIsTooLong) {
 
 TEST(Printable, KeepsLinesAndLength) {
   EXPECT_EQ(printable("a\n  b\x1b"), "a\n  b\\x1b");
+  EXPECT_EQ(as_markup("a<b> & \"c\" \xff \u00fc"), "a&lt;b&gt; &amp; &quot;c&quot; \\xff \u00fc");
   EXPECT_EQ(printable(std::string(1000, 'x')), std::string(1000, 'x'));
 }
 

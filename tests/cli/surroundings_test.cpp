@@ -80,6 +80,17 @@ TEST_F(Surroundings, ASmallAllowanceOfMemoryIsEnoughForSmallThings) {
   EXPECT_EQ(shell("ulimit -v 900000; $kb version").exit_code, 0);
   EXPECT_EQ(shell("ulimit -v 300000; $kb version").exit_code, 0);
 }
+
+// 512 · 512 output tiles of 256 steps with three records each, and one for each output: 201,588,736 records of 64 bytes. It
+// is refused before anything is simulated; without a log it would run.
+TEST_F(Surroundings, ARunThatCannotFitSaysSoBeforeItStarts) {
+  const Outcome outcome =
+      shell("ulimit -v 4000000; $kb run --bench matmul-composite M=16384 K=16384 N=16384 --threads 1");
+  EXPECT_EQ(outcome.exit_code, 2) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("it would write about 201588736 records, 12.0 GiB, and "));
+  EXPECT_THAT(outcome.err, HasSubstr("--log none"));
+  EXPECT_EQ(outcome.out, "");
+}
 #endif
 
 TEST_F(Surroundings, AnInterruptWhileAPipeWaitsForItsReaderIsAnInterrupt) {

@@ -3,6 +3,7 @@
 
 #include "runtime/engine.hpp"
 #include "runtime/host_world.hpp"
+#include "runtime/log_estimate.hpp"
 
 namespace kernbench::runtime {
 namespace {
@@ -162,6 +163,31 @@ TEST(Data, WithoutALogThereIsNothingToSee) {
   EXPECT_EQ(torch.traces().size(), 3u);
   EXPECT_THAT(complaint([&] { torch.log(); }), HasSubstr("switched off"));
   EXPECT_THAT(complaint([&] { torch.hazards(); }), HasSubstr("switched off"));
+}
+
+// ── how many records there will be ──
+
+// The estimate is exact but for what the host's requests write.
+TEST(LogEstimate, CountsWhatProgramsWrite) {
+  Torch torch(small(), {.data = false});
+  Tensor a = torch.zeros({96, 128}, f16), b = torch.zeros({128, 64}, f16), c = torch.zeros({96, 64}, f16);
+  std::int64_t expected = 0;
+  torch.launch(
+      "product",
+      [&](tl::Context& tl, tl::Ptr pa, tl::Ptr pb, tl::Ptr pc) {
+        tl.composite("gemm", tl.ref(pa, {96, 128}, f16), tl.ref(pb, {128, 64}, f16),
+                     tl.ref(pc, {96, 64}, f16));
+        tl.store(pc, tl.load(pa, {32}, f16) + 1);
+        expected = records_of(tl.program(), torch.engine().processors().spec());
+      },
+      a, b, c);
+  torch.synchronize();
+  // 3 · 2 output tiles, each 2 steps of two loads and a product, and one store; then a load, an add and a store.
+  EXPECT_EQ(expected, 6 * (2 * 3 + 1) + 3);
+  std::int64_t found = 0;
+  for (const trace::Op& op : torch.log().ops())
+    if (op.command != trace::Op::kNoCommand) ++found;
+  EXPECT_EQ(found, expected);
 }
 
 // ── from an operation to what it carried out ──
