@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <new>
 #include <span>
 #include <utility>
@@ -40,13 +39,17 @@ template <>
 inline constexpr DType kDTypeOf<bool> = DType::i1;
 
 /// Bytes as they come, for whoever sets them all: setting them to zero first takes as long as a copy.
-struct UnsetBytes : std::allocator<std::byte> {
+struct UnsetBytes {
+  using value_type = std::byte;
   template <class>
   struct rebind {
     using other = UnsetBytes;
   };
+  std::byte* allocate(std::size_t n);
+  void deallocate(std::byte* at, std::size_t n) noexcept;
   void construct(std::byte* at) const noexcept { ::new (at) std::byte; }
   void construct(std::byte* at, std::byte value) const noexcept { ::new (at) std::byte(value); }
+  friend bool operator==(UnsetBytes, UnsetBytes) { return true; }
 };
 using ByteBuffer = std::vector<std::byte, UnsetBytes>;
 

@@ -13,6 +13,11 @@
 
 docs/python.md is the guide.
 """
+try:
+    from . import _core
+except ImportError as _error:
+    from ._interpreter import explain
+    raise ImportError(explain(_error)) from _error
 from ._core import (DPPolicy, Handle, Machine, Ptr, Shard, ShardSpec, Tensor, Tile, TlContext, Trace, __version__,
                     resolve_dp_policy, shipped_machines)
 from ._errors import (AllocationError, Error, InputError, InternalError, Interrupted, IpcqDeadlock, KernelError, MmuFault,
@@ -26,7 +31,7 @@ from ._log import OpLog
 from ._collectives import collective, collectives
 from ._probe import probe
 from ._torch import Torch
-from . import _core, _machine
+from . import _core, _machine, dtensor, nn
 
 interleaved = DPPolicy.interleaved
 
@@ -35,8 +40,8 @@ for _dtype in _core.dtypes():
 
 
 def __getattr__(name):
-    # Imported when it is used: most programs have no Triton kernels.
-    if name == "triton":
+    # Imported when they are used: most programs have no Triton kernels and no parallel layers.
+    if name in ("triton", "tp"):
         import importlib
-        return importlib.import_module(".triton", __name__)
+        return importlib.import_module(f".{name}", __name__)
     raise AttributeError(f"module 'kernbench' has no attribute '{name}'")

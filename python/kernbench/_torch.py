@@ -2,6 +2,7 @@
 import weakref
 
 from . import _core
+from . import nn as _nn
 from ._distributed import Distributed, Group, Multiprocessing
 from ._kernels import name_of, place_of_tl
 from ._log import OpLog
@@ -115,6 +116,13 @@ class Torch(_core.Torch):
     def configure(self, ccl="default", overrides=()):
         """The `ccl.yaml` of this context: a file, or `default`. Before anything is submitted."""
         self._configure(str(ccl), overrides)
+
+    # ── operations by torch's names ──
+
+    nn = _nn
+    matmul, add, mul = staticmethod(_nn.matmul), staticmethod(_nn.add), staticmethod(_nn.mul)
+    relu, gelu, silu = staticmethod(_nn.relu), staticmethod(_nn.gelu), staticmethod(_nn.silu)
+    softmax = staticmethod(_nn.softmax)
 
     # ── what happened so far ──
 

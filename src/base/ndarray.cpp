@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/huge_pages.hpp"
 #include "kernbench/error.hpp"
 
 namespace kernbench {
@@ -14,6 +15,9 @@ namespace {
 }
 
 }  // namespace
+
+std::byte* UnsetBytes::allocate(std::size_t n) { return allocate_bytes(n); }
+void UnsetBytes::deallocate(std::byte* at, std::size_t n) noexcept { free_bytes(at, n); }
 
 NdArray::NdArray(DType dtype, const Shape& shape) : NdArray(dtype, shape, Unset()) {
   std::ranges::fill(bytes_, std::byte{0});

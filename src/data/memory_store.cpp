@@ -47,6 +47,18 @@ Bytes total(std::span<const address::PhysPiece> pieces) {
 
 }  // namespace
 
+MemoryStore::Pool::Bytes MemoryStore::Pool::take() {
+  constexpr std::size_t kFirst = 16, kMost = 1024;  // pages of a slab: 64 KiB, then more, up to 4 MiB
+  if (free_.empty()) {
+    const auto pages = std::min(kMost, kFirst << std::min<std::size_t>(slabs_.size(), 6));
+    ByteBuffer& slab = slabs_.emplace_back(pages * kPageBytes);
+    for (std::size_t i = pages; i-- > 0;) free_.push_back(slab.data() + i * kPageBytes);
+  }
+  std::byte* const page = free_.back();
+  free_.pop_back();
+  return {page, {this}};
+}
+
 const MemoryStore::Page* MemoryStore::find(std::uint64_t number) const {
   const auto found = pages_.find(number);
   return found == pages_.end() ? nullptr : &found->second;
@@ -56,7 +68,7 @@ MemoryStore::Page& MemoryStore::page_to_write(std::uint64_t number, bool whole) 
   const auto [at, is_new] = pages_.try_emplace(number);
   auto& page = at->second;
   if (is_new) {
-    page.bytes.reset(new std::byte[kPageBytes]);
+    page.bytes = pool_->take();
     if (!whole) page.written = std::make_unique<Bits>(Bits{});
   }
   return page;

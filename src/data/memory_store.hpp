@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "address/mmu_map.hpp"
 #include "data/named_ranges.hpp"
@@ -53,14 +54,29 @@ class MemoryStore {
 
  private:
   using Bits = std::array<std::uint64_t, kPageBytes / 64>;
+  /// Memory for pages, taken from the system many at a time. What is given back is used again.
+  class Pool {
+   public:
+    struct GiveBack {
+      Pool* pool;
+      void operator()(std::byte* page) const { pool->free_.push_back(page); }
+    };
+    using Bytes = std::unique_ptr<std::byte[], GiveBack>;
+    Bytes take();
+
+   private:
+    std::vector<ByteBuffer> slabs_;
+    std::vector<std::byte*> free_;
+  };
   struct Page {
-    std::unique_ptr<std::byte[]> bytes;
+    Pool::Bytes bytes{nullptr, {nullptr}};
     std::unique_ptr<Bits> written;  // none: all of them
   };
 
   Page& page_to_write(std::uint64_t number, bool whole);
   const Page* find(std::uint64_t number) const;
 
+  std::unique_ptr<Pool> pool_ = std::make_unique<Pool>();  // before the pages, which go back to it
   std::unordered_map<std::uint64_t, Page> pages_;
   NamedRanges names_;
 };

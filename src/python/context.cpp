@@ -149,9 +149,17 @@ py::object tensor_at(const PyTorch& self, std::uint64_t address) {
   return py::make_tuple(begin, begin + static_cast<std::uint64_t>(tensor->layout().bytes()), storage.name);
 }
 
+py::object layout_at(const PyTorch& self, std::uint64_t address) {
+  const runtime::TensorState* const tensor = self.host->torch().engine().tensor_at(address);
+  if (tensor == nullptr) return py::none();
+  const runtime::Storage& storage = *tensor->storage();
+  return py::make_tuple(storage.base.raw(), tensor->layout().shape(), storage.dtype, storage.policy);
+}
+
 void bind_memory(Class& c) {
   c.def("_look", &look);
   c.def("_tensor_at", &tensor_at);
+  c.def("_layout_at", &layout_at, "(begin, shape, dtype, dp) of the tensor at an address, or None.");
   c.def_property_readonly("_host_id",
                           [](const PyTorch& s) { return reinterpret_cast<std::uintptr_t>(s.host.get()); });
 }

@@ -32,5 +32,8 @@ PYBIND11_MODULE(_core, m) {
   kp::bind_collectives(m);
   kp::bind_bench(m);
   kp::bind_models(m);
+  kp::bind_nn(m);
+  kp::bind_tp(m);
+  kp::bind_dtensor(m);
   kp::bind_prototype(m);
 }

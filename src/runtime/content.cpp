@@ -41,9 +41,11 @@ void repeat(std::span<const std::byte> element, std::span<std::byte> out) {
 
 Engine::Fill array_content(NdArray array) {
   const auto keeps = static_cast<std::int64_t>(array.bytes().size());
-  return {[kept = std::make_shared<const NdArray>(std::move(array))](
-              const Chunks& chunks, std::span<std::byte> out) { scatter(chunks, kept->bytes(), out); },
-          keeps};
+  const auto kept = std::make_shared<const NdArray>(std::move(array));
+  return {[kept](const Chunks& chunks, std::span<std::byte> out) { scatter(chunks, kept->bytes(), out); },
+          keeps,
+          {},
+          kept};
 }
 
 Engine::Fill value_content(DType dtype, double value, std::string_view tensor) {

@@ -152,13 +152,21 @@ Content Engine::note_written(TensorState& tensor, const Chunks& chunks, const st
     fill.fill(chunks, *buffer);
     fill.keeps = chunks.bytes;
     tensor.image->write(runs, buffer);
-    return [buffer](std::span<std::byte> out) { std::ranges::copy(*buffer, out.begin()); };
+    return [buffer](std::size_t) { return std::shared_ptr<const std::byte>(buffer, buffer->data()); };
   }
   if (fill.element.empty())
     tensor.image->lose(runs);
   else
     tensor.image->fill(runs, fill.element);
-  return [chunks, make = std::move(fill.fill)](std::span<std::byte> out) { make(chunks, out); };
+  if (fill.array && chunks.is_array_order())
+    return [array = fill.array](std::size_t) {
+      return std::shared_ptr<const std::byte>(array, array->bytes().data());
+    };
+  return [chunks, make = std::move(fill.fill)](std::size_t bytes) {
+    const auto buffer = std::make_shared<ByteBuffer>(bytes);
+    make(chunks, *buffer);
+    return std::shared_ptr<const std::byte>(buffer, buffer->data());
+  };
 }
 
 void Engine::write(TensorState& tensor, const Region& region, Fill fill) {

@@ -91,11 +91,13 @@ class Engine : public std::enable_shared_from_this<Engine> {
 
   // ── tensors ──
   std::shared_ptr<TensorState> create(TensorSpec spec);
-  /// Fills the region's array in the order of the storage, now or later or never. `keeps` bytes until then.
+  /// Fills the region's array in the order of the storage, now or later or never. `keeps` bytes until then. Where an
+  /// array is all there is to it, it is given, too.
   struct Fill {
     std::function<void(const Chunks&, std::span<std::byte>)> fill;
     std::int64_t keeps = 0;
     std::vector<std::byte> element = {};  // which it consists of; empty: of others
+    std::shared_ptr<const NdArray> array = nullptr;
   };
   void write(TensorState& tensor, const Region& region, Fill fill);
   NdArray read(TensorState& tensor, const Region& region);

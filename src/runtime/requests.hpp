@@ -47,8 +47,8 @@ class UnmapRequest final : public Request {
   std::optional<device::UnmapRequest> at_work_;
 };
 
-/// Fills a buffer, as long as a region, in the order of the storage.
-using Content = std::function<void(std::span<std::byte>)>;
+/// The bytes of a region in the order of the storage: so many.
+using Content = std::function<std::shared_ptr<const std::byte>(std::size_t)>;
 
 /// A write to, or a read from, a region of a tensor: all copies of it.
 class TransferRequest final : public Request {

@@ -113,9 +113,8 @@ class RunReplay::ReplayFacts final : public Facts {
     }
     std::size_t bytes = 0;
     for (const Chunk& c : request.chunks()) bytes += static_cast<std::size_t>(c.bytes());
-    auto& buffer = made_.emplace_back(new std::byte[bytes]);
-    transfer.bytes = {buffer.get(), bytes};
-    request.content(transfer.bytes);
+    const auto& made = made_.emplace_back(request.content(bytes));
+    transfer.bytes = {const_cast<std::byte*>(made.get()), bytes};  // of a write they are only read
     request.content = nullptr;
     released_ += std::exchange(request.content_bytes, 0);
     made_bytes_ += bytes;
@@ -127,7 +126,7 @@ class RunReplay::ReplayFacts final : public Facts {
   std::int64_t take_released() { return std::exchange(released_, 0); }
 
  private:
-  std::vector<std::unique_ptr<std::byte[]>> made_;
+  std::vector<std::shared_ptr<const std::byte>> made_;
   std::size_t made_bytes_ = 0;
   std::int64_t released_ = 0;
 };

@@ -108,6 +108,21 @@ def test_early_return_while_tuples_ternaries_and_constexpr_locals(torch):
 
 
 @triton.jit
+def either_kernel(out, x, n):
+    v = tl.load(x)
+    v = 0.0 if v == float("inf") else v
+    w = tl.load(x + 1)
+    w = float("-inf") if w > 100 else w * 2 if n > 0 else w
+    tl.store(out, v)
+    tl.store(out + 1, w)
+
+
+@pytest.mark.parametrize("x, expected", [((np.inf, 1), [0, 2]), ((5, 200), [5, -np.inf])])
+def test_a_ternary_by_a_computed_scalar_selects(torch, x, expected):
+    assert list(outcome(torch, either_kernel, 2, torch.from_numpy(np.array(x, np.float32)), 1)) == expected
+
+
+@triton.jit
 def types_kernel(out, x):
     i = tl.arange(0, 4)
     v = tl.load(x + i)
@@ -326,6 +341,23 @@ def test_autotune_takes_the_fastest_and_leaves_the_clock_alone():
         assert launch.trace.pe_exec_ns == min(times.values())
         assert {c.kwargs["BLOCK"]: t for c, t in next(iter(tuned_kernel.timings.values())).items()} == times
         assert np.array_equal(out.numpy(), 2 * array)
+
+
+@triton.autotune(configs=[triton.Config({"BLOCK": b}) for b in (4, 8)], key=[])
+@triton.jit
+def pointed_kernel(table, sizes, BLOCK: tl.constexpr):
+    x = tl.load(table + tl.program_id(0)).to(tl.pointer_type(tl.float32))
+    n = tl.load(sizes + tl.program_id(0))
+    for first in range(0, n, BLOCK):
+        i = first + tl.arange(0, BLOCK)
+        tl.store(x + i, tl.load(x + i, mask=i < n) + 1, mask=i < n)
+
+
+def test_autotune_follows_tables_of_pointers(torch):
+    xs = [torch.from_numpy(np.zeros(n, np.float32)) for n in (5, 16)]
+    table = torch.from_numpy(np.array([x.data_ptr() for x in xs], np.int64))
+    pointed_kernel[(2,)](table, torch.from_numpy(np.array([5, 16], np.int32)))
+    assert all((x.numpy() == 1).all() for x in xs) and len(next(iter(pointed_kernel.timings.values()))) == 2
 
 
 @triton.jit

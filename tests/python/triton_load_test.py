@@ -165,3 +165,25 @@ def test_files_ask_what_they_are_compiled_for(tmp_path):
             tl.store(out, N)
         """))
     assert [c.num_stages for c in triton.load(tmp_path / "main.py", "kernel").configs] == [2, 3]
+
+
+def test_limits_of_numbers_that_a_file_takes_from_torch(torch, tmp_path):
+    written(tmp_path, main=HEAD + textwrap.dedent("""
+        import torch
+        LEAST: tl.constexpr = torch.finfo(torch.float16).min
+        MOST: tl.constexpr = tl.constexpr(torch.iinfo(torch.int32).max)
+        DEVICES = torch.cuda.device_count() if False else 0
+        @triton.jit
+        def kernel(out, DTYPE: tl.constexpr = torch.float32):
+            FILL = tl.constexpr(torch.finfo(torch.bfloat16).eps)
+            tl.static_assert(DTYPE is tl.float32)
+            tl.store(out, LEAST)
+            tl.store(out + 1, MOST)
+            tl.store(out + 2, FILL)
+        @triton.jit
+        def hopeless(out):
+            tl.store(out, torch.cuda.device_count())
+        """))
+    assert result(torch, triton.load(tmp_path / "main.py", "kernel"), 3) == [-65504, np.float32(2**31 - 1), 2**-7]
+    with pytest.raises(AttributeError, match="cuda"):
+        result(torch, triton.load(tmp_path / "main.py", "hopeless"))

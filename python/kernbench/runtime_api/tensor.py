@@ -16,10 +16,9 @@ class _Handle:
         return f"<{len(self.shards)} shards of '{self.name}'>"
 
 
-_core.Tensor._handle = property(_Handle)
-_core.Tensor._host_buffer = property(lambda tensor: None)
-_core.Tensor.to = lambda tensor, *_, **__: tensor
-_core.Tensor.cpu = lambda tensor: HostTensor(tensor.numpy(), tensor.dtype, tensor.name)
+for _name, _member in {"_handle": property(_Handle), "_host_buffer": property(lambda tensor: None), "to": lambda tensor, *_, **__: tensor,
+                       "cpu": lambda tensor: HostTensor(tensor.numpy(), tensor.dtype, tensor.name)}.items():
+    setattr(_core.Tensor, _name, _member)
 
 
 class _Meta(type):

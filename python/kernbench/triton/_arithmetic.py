@@ -78,9 +78,7 @@ def _evaluate(op, xs, type, result):
     numbers = [_in_type(x, type) for x in xs]
     if any(isinstance(n, np.ndarray) for n in numbers) and type.numpy.kind in "iuf":
         numbers = [n if isinstance(n, np.ndarray) else type.numpy.type(n) for n in numbers]
-    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        value = KNOWN[op](*numbers)
-    return as_data(value, result)
+    return as_data(KNOWN[op](*numbers), result)
 
 
 def as_data(value, type):
@@ -161,8 +159,7 @@ def _folded(a, b):
     if not isinstance(b, int) or isinstance(b, bool) or promote(a.dtype, types.of_python(b), False, True, False) is not a.dtype:
         return None
     base, by = (a.made.base, a.made.by) if isinstance(a.made, _Moved) else (a, 0)
-    with np.errstate(over="ignore"):
-        data = a.data + a.dtype.numpy.type(rounded(b, a.dtype))
+    data = a.data + a.dtype.numpy.type(rounded(b, a.dtype))
     return tensor(a.dtype, a.shape, data, made=_Moved(base, by + b))
 
 

@@ -239,8 +239,9 @@ class JITFunction(KernelInterface):
 
         def body(*pointers, tl):
             mine = programs[(tl.program_id(1), tl.program_id(0))]
-            for number in mine:
-                self._record(launch, tl, number, values)
+            with np.errstate(all="ignore"):  # numbers of a kernel overflow and divide as the machine's do
+                for number in mine:
+                    self._record(launch, tl, number, values)
 
         launch.handle = torch.launch(self.__name__, body, *[t for _, t in tensors], grid=shape)
         return launch
@@ -388,7 +389,7 @@ class Autotuner(_Wrapper):
         torch = _tensors(values)[0]._torch
         with Torch(torch.machine, data=True) as own:
             own.ahbm.set_device(torch.ahbm.current_device())
-            copy = functools.partial(_copied, torch, own)
+            copy = _Copies(torch, own)
             args = [copy(a) for a in args]
             options = {k: copy(v) for k, v in options.items()}
             if config.pre_hook:
@@ -396,15 +397,37 @@ class Autotuner(_Wrapper):
             return self.fn.run(*args, grid=grid, **options, **config.all_kwargs()).trace.pe_exec_ns
 
 
-def _copied(torch, own, value):
-    """A tensor like it in another context; integers with their content, for they may steer."""
-    if isinstance(value, HostDescriptor):
-        return value.with_base(_copied(torch, own, value.base))
-    if not _is_tensor(value):
-        return value
-    if types.OF_CORE[str(value.dtype)].is_int():
-        return own.from_numpy(torch._look(value), dp=value.dp, name=value.name)
-    return own.empty(value.shape, value.dtype, dp=value.dp, name=value.name)
+class _Copies:
+    """Tensors like those of a context in another one; integers with their content, for they may steer."""
+
+    def __init__(self, torch, own):
+        self.torch, self.own = torch, own
+        self.pointed = {}  # where a tensor begins that an integer points to → its copy
+
+    def __call__(self, value):
+        if isinstance(value, HostDescriptor):
+            return value.with_base(self(value.base))
+        if not _is_tensor(value):
+            return value
+        if types.OF_CORE[str(value.dtype)].is_int():
+            return self.own.from_numpy(self._translated(self.torch._look(value)), dp=value.dp, name=value.name)
+        return self.own.empty(value.shape, value.dtype, dp=value.dp, name=value.name)
+
+    def _translated(self, numbers):
+        """Tables of pointers point to the copies."""
+        if numbers.dtype.itemsize < 8:
+            return numbers
+        pointers = {int(n): self._pointer(int(n)) for n in np.unique(numbers)}
+        return np.vectorize(pointers.get, otypes=[numbers.dtype])(numbers) if numbers.size else numbers
+
+    def _pointer(self, number):
+        found = self.torch._layout_at(number) if number > 0 else None
+        if found is None:
+            return number
+        begin, shape, dtype, dp = found
+        if begin not in self.pointed:
+            self.pointed[begin] = self.own.empty(shape, dtype, dp=dp)
+        return number - begin + self.pointed[begin].data_ptr()
 
 
 def autotune(configs, key, prune_configs_by=None, reset_to_zero=None, restore_value=None, pre_hook=None, post_hook=None,

@@ -285,6 +285,9 @@ class _File:
                 return _own_modules().get(dotted) or importlib.import_module(__package__ + dotted[len("triton"):])
             except ImportError:
                 raise ImportError(f"kernbench.triton has no '{dotted}'") from None
+        if dotted == "torch":
+            from . import _torch_numbers
+            return _torch_numbers
         if dotted.split(".")[0] in sys.stdlib_module_names or dotted.split(".")[0] == "numpy":
             return importlib.import_module(dotted)
         return None
@@ -361,7 +364,8 @@ class _Module(python_types.ModuleType):
 
 # What projects import from a module of their own that wraps Triton: `from vllm.triton_utils import tl, triton`.
 _STAND_INS = {"triton": "triton", "tl": "triton.language", "libdevice": "triton.language.extra.libdevice",
-              "tldevice": "triton.language.extra.libdevice", "math": "triton.language.math"}
+              "tldevice": "triton.language.extra.libdevice", "math": "triton.language.math",
+              "triton_lang_extension": "triton.language"}
 
 
 def _without_annotations(arguments):

@@ -49,7 +49,8 @@ class Access:
         shape = pointer.shape
         if mask is not None:
             mask = truth(as_tensor(mask))
-            shape = np.broadcast_shapes(shape, mask.shape)
+            if mask.shape != shape:
+                shape = np.broadcast_shapes(shape, mask.shape)
             if not mask.known:
                 self.late_mask, mask = mask, None
         self.shape = tuple(shape)
@@ -64,7 +65,8 @@ class Access:
     def _lanes(self, mask):
         if mask is None or (not mask.shape and mask.data):
             return None
-        on = np.broadcast_to(np.asarray(mask.data), self.shape).reshape(-1)
+        on = np.asarray(mask.data)
+        on = (on if on.shape == self.shape else np.broadcast_to(on, self.shape)).reshape(-1)
         return None if on.all() else np.ascontiguousarray(on).view(np.uint8)
 
     def active(self):

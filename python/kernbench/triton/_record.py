@@ -1,5 +1,6 @@
 """What a running kernel instance records into: one per thread, set by a launch."""
 
+import functools
 import os
 import sys
 import threading
@@ -41,9 +42,14 @@ def running():
 def kernel_frame():
     """The innermost frame that is not of this package: a line of the kernel."""
     frame = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_HERE):
+    while frame is not None and _is_own(frame.f_code.co_filename):
         frame = frame.f_back
     return frame
+
+
+@functools.lru_cache(maxsize=None)
+def _is_own(file):
+    return file.startswith(_HERE)
 
 
 def kernel_line():
@@ -53,6 +59,7 @@ def kernel_line():
     return frame.f_code.co_filename, frame.f_lineno
 
 
+@functools.lru_cache(maxsize=4096)
 def line_text(line):
     return f"{os.path.basename(line[0])}:{line[1]}"
 

@@ -1,4 +1,4 @@
-"""What Python does not let a value overload: `and`, `or`, `not`, chained comparisons, `assert`, min() and max().
+"""What Python does not let a value overload: `and`, `or`, `not`, `a if c else b`, chained comparisons, `assert`, min() and max().
 
 The kernel's syntax tree is changed so that they ask the values; lines stay those of the file.
 """
@@ -34,6 +34,14 @@ def negation(x):
     return _arithmetic.invert(_arithmetic.truth(x)) if _is_block(x) else not x
 
 
+def chosen(condition, left, right):
+    """`left if condition else right`; by a computed scalar both are made and one is selected."""
+    if isinstance(condition, tensor) and not condition.known and not condition.shape:
+        from . import language
+        return language.where(condition, left(), right())
+    return left() if condition else right()
+
+
 def checked(condition, message=None):
     """An assert: what is known is checked, what is computed is not."""
     from . import language
@@ -65,7 +73,7 @@ def _extreme(plain, name, values, options):
     return result
 
 
-HELPERS = {"__kb_and__": both, "__kb_or__": either, "__kb_not__": negation, "__kb_assert__": checked, "__kb_value__": value_of,
+HELPERS = {"__kb_and__": both, "__kb_or__": either, "__kb_not__": negation, "__kb_choose__": chosen, "__kb_assert__": checked, "__kb_value__": value_of,
            "__kb_max__": largest, "__kb_min__": smallest}
 
 
@@ -92,6 +100,10 @@ class _Rewriter(ast.NodeTransformer):
     def visit_UnaryOp(self, node):
         self.generic_visit(node)
         return self._call(node, "__kb_not__", node.operand) if isinstance(node.op, ast.Not) else node
+
+    def visit_IfExp(self, node):
+        self.generic_visit(node)
+        return self._call(node, "__kb_choose__", node.test, self._later(node, node.body), self._later(node, node.orelse))
 
     def visit_Compare(self, node):
         self.generic_visit(node)

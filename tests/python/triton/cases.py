@@ -256,6 +256,50 @@ def recurrence(rows, n):
     return Case("recurrence_kernel", (rows,), [a, b, np.zeros_like(a)], {2: h}, {"BLOCK": n}, 1e-4)
 
 
+def sort_keys(n):
+    x = normal(47, n)
+    bits = (x * np.float32(3)).view(np.int32)
+    keys, powers = bits ^ ((bits >> 31) & 0x7FFFFFFF), (bits & 0x7F800000).view(np.float32)
+    args = [x, np.zeros(n, np.int32), np.zeros(n, np.float32), n]
+    return Case("sort_keys_kernel", (cdiv(n, 128),), args, {1: keys, 2: powers}, {"BLOCK": 128}, 0)
+
+
+def scatter_add(n, rows, width):
+    to, x = np.random.default_rng(48).integers(0, rows, n).astype(np.int64), normal(49, n, width)
+    sums = np.zeros((rows, width))
+    np.add.at(sums, to, x)
+    args = [np.zeros((rows, width), np.float32), to, x, n, width]
+    return Case("scatter_add_kernel", (cdiv(n, 16),), args, {0: sums}, {"BLOCK": 16, "WIDTH": power_of_2(width)}, 1e-4)
+
+
+def ordered_rows(rows, n):
+    x = normal(50, rows, n)
+    args = [x] + [np.zeros_like(x) for _ in range(3)]
+    return Case("ordered_rows_kernel", (rows,), args, {1: np.sort(x, 1), 2: -np.sort(-x, 1), 3: x[:, ::-1]}, {"BLOCK": n})
+
+
+def gathered(rows, cols):
+    x, index = normal(51, rows, cols), np.random.default_rng(52).integers(0, cols, (rows, cols)).astype(np.int32)
+    args = [x, index, np.zeros_like(x)]
+    return Case("gathered_kernel", (1,), args, {2: np.take_along_axis(x, index, 1)}, {"ROWS": rows, "COLS": cols})
+
+
+def counted(n, bins):
+    x = np.random.default_rng(53).random(n, np.float32) * 0.99
+    block = power_of_2(n)
+    counts = np.bincount(np.pad((x * bins).astype(np.int64), (0, block - n)), minlength=bins)
+    return Case("counted_kernel", (1,), [x, np.zeros(bins, np.int32), n], {1: counts}, {"BLOCK": block, "BINS": bins})
+
+
+def swizzled(m, n, group):
+    places = np.zeros(m * n, np.int32)
+    for first in range(0, m, group):
+        rows = min(group, m - first)
+        for at in range(rows * n):
+            places[first * n + at] = (first + at % rows) * n + at // rows
+    return Case("swizzled_kernel", (m, n), [np.zeros((m, n), np.int32), m, n], {0: places.reshape(m, n)}, {"GROUP": group})
+
+
 def all_cases():
     return [vector_add(1000), vector_add(256), vector_add(1), row_softmax(5, 33), row_softmax(3, 127, np.float16),
             log_softmax(4, 100), matmul(64, 64, 64), matmul(33, 70, 45, "leaky_relu"), matmul(96, 130, 31, group=2),
@@ -263,7 +307,8 @@ def all_cases():
             rotary(6, 24), swiglu(5, 70), gelu(300), cross_entropy(7, 150), dropout(500), flash_attention(2, 64, 64, False),
             flash_attention(2, 75, 64, True), descriptor_attention(70, 64), int8_matmul(40, 50, 70), unpack_int4(100),
             embedding(10, 50, 48), paged_attention([5, 40, 16, 33]), grouped_matmul(100, 60, 40), histogram(1000),
-            linear_attention(75, 32), conv2d(5, 12, 11, 7, 3), cumsum(3, 50), recurrence(3, 64)]
+            linear_attention(75, 32), conv2d(5, 12, 11, 7, 3), cumsum(3, 50), recurrence(3, 64),
+            sort_keys(300), scatter_add(50, 7, 12), ordered_rows(3, 64), gathered(4, 16), counted(100, 16), swizzled(5, 6, 2)]
 
 
 def near(got, expected, tolerance):

@@ -439,3 +439,52 @@ def recurrence_kernel(a_ptr, b_ptr, h_ptr, BLOCK: tl.constexpr):
     b = tl.load(b_ptr + row + cols)
     _, h = tl.associative_scan((a, b), 0, first_order)
     tl.store(h_ptr + row + cols, h)
+
+
+@triton.jit
+def sort_keys_kernel(x_ptr, key_ptr, power_ptr, n, BLOCK: tl.constexpr):
+    """Integers in the order of the floats, and the power of two below each."""
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offs, mask=offs < n, other=1.0) * 3
+    bits = x.to(tl.int32, bitcast=True)
+    tl.store(key_ptr + offs, bits ^ ((bits >> 31) & 0x7FFFFFFF), mask=offs < n)
+    tl.store(power_ptr + offs, (bits & 0x7F800000).to(tl.float32, bitcast=True), mask=offs < n)
+
+
+@triton.jit
+def scatter_add_kernel(out_ptr, index_ptr, x_ptr, n, width, BLOCK: tl.constexpr, WIDTH: tl.constexpr):
+    rows = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    cols = tl.arange(0, WIDTH)
+    mask = (rows < n)[:, None] & (cols < width)[None, :]
+    to = tl.load(index_ptr + rows, mask=rows < n, other=0)
+    x = tl.load(x_ptr + rows[:, None] * width + cols[None, :], mask=mask)
+    tl.atomic_add(out_ptr + to[:, None] * width + cols[None, :], x, mask=mask, sem="relaxed")
+
+
+@triton.jit
+def ordered_rows_kernel(x_ptr, up_ptr, down_ptr, turned_ptr, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offs)
+    tl.store(up_ptr + offs, tl.sort(x))
+    tl.store(down_ptr + offs, tl.sort(x, descending=True))
+    tl.store(turned_ptr + offs, tl.flip(x))
+
+
+@triton.jit
+def gathered_kernel(x_ptr, index_ptr, out_ptr, ROWS: tl.constexpr, COLS: tl.constexpr):
+    offs = tl.arange(0, ROWS)[:, None] * COLS + tl.arange(0, COLS)[None, :]
+    tl.store(out_ptr + offs, tl.gather(tl.load(x_ptr + offs), tl.load(index_ptr + offs), axis=1))
+
+
+@triton.jit
+def counted_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr, BINS: tl.constexpr):
+    offs = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offs, mask=offs < n, other=0.0)
+    tl.store(out_ptr + tl.arange(0, BINS), tl.histogram((x * BINS).to(tl.int32), BINS))
+
+
+@triton.jit
+def swizzled_kernel(out_ptr, M, N, GROUP: tl.constexpr):
+    i, j = tl.program_id(0), tl.program_id(1)
+    to_i, to_j = tl.swizzle2d(i, j, M, N, GROUP)
+    tl.store(out_ptr + i * N + j, to_i * N + to_j)

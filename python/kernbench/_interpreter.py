@@ -1,0 +1,13 @@
+"""Why the module does not load: usually it was built for another interpreter."""
+import pathlib
+import sys
+
+
+def explain(error):
+    here = pathlib.Path(__file__).parent
+    built = sorted(file.name for file in here.glob("_core*.so"))
+    mine = f"{sys.executable} (Python {sys.version_info.major}.{sys.version_info.minor})"
+    if not built:
+        return f"kernbench._core is not in {here}: build it with `make python`, or install with `pip install --no-build-isolation .`"
+    return (f"kernbench._core does not load in {mine}: {error}. There is {', '.join(built)}: use the interpreter it was built for, "
+            "or build it for this one with -DPython_EXECUTABLE=…")
