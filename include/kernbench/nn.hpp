@@ -50,6 +50,10 @@ struct MatmulOptions {
 ///   a            b            result
 ///   replicated   column-wise  column-wise    each PE its columns
 ///   row-wise     replicated   row-wise       each PE its rows
+///   row-wise     replicated   row-wise over  each PE its rows and columns
+///   over cubes,  over cubes,  cubes, column-
+///   replicated   column-wise  wise in each
+///   in each      in each
 ///   column-wise  row-wise     replicated     each PE a partial product over its part of K, added up over queues in the
 ///                             (column-wise)  order of PEs, then of cubes
 ///   whole        whole        whole          that PE alone
@@ -67,7 +71,8 @@ Tensor silu(const Tensor& x, const OpOptions& options = {});
 // ── rows ── every PE has whole rows of x: whole, replicated, row-wise, tiles as wide as the tensor. In f32.
 /// Over the last axis.
 Tensor softmax(const Tensor& x, const OpOptions& options = {});
-/// x / √(mean(x²) + eps) · weight. `weight` is a vector with a copy wherever x lies.
+/// x / √(mean(x²) + eps) · weight. `weight` is a vector with a copy wherever x lies. Also where rows are split over a
+/// rectangle of PEs, or over the PEs of each cube: then every PE has its columns of the weight.
 Tensor rms_norm(const Tensor& x, const Tensor& weight, double eps = 1e-5, const OpOptions& options = {});
 /// (x − mean) / √(var + eps) · weight + bias.
 Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps = 1e-5,

@@ -10,6 +10,7 @@ Registry builtin_registry() {
   registry.benches.add(bench::milestone_gqa_llama70b());
   registry.benches.add(bench::va_offset_verify());
   registry.benches.add(bench::tp_mlp());
+  registry.benches.add(bench::llama());
   return registry;
 }
 

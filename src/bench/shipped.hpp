@@ -11,5 +11,6 @@ Bench gpt3_qkv();
 Bench milestone_gqa_llama70b();
 Bench va_offset_verify();
 Bench tp_mlp();
+Bench llama();
 
 }  // namespace kernbench::bench

@@ -59,6 +59,13 @@ PePlace Exchange::at(Place place) const {
   return {ring_[static_cast<std::size_t>(place.cube)], where_.first.pe + place.pe};
 }
 
+std::optional<Exchange::Place> Exchange::find(PePlace pe) const {
+  const auto cube = std::ranges::find(ring_, pe.cube);
+  const int of_cube = pe.pe - where_.first.pe;
+  if (cube == ring_.end() || of_cube < 0 || of_cube >= where_.pes) return {};
+  return Place{static_cast<int>(cube - ring_.begin()), of_cube};
+}
+
 void Exchange::to_mate(tl::Context& tl, int pe, const tl::Tile& tile) const { tl.send(mate(pe), tile); }
 tl::Tile Exchange::from_mate(tl::Context& tl, int pe, const Shape& shape, DType dtype) const {
   return tl.recv(mate(pe), shape, dtype);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "nn/operation.hpp"
@@ -31,6 +32,8 @@ class Exchange {
   /// The PE at a place.
   PePlace at(Place place) const;
   PePlace at(int cube, int pe) const { return at(Place{cube, pe}); }
+  /// The place of a PE, if it takes part.
+  std::optional<Place> find(PePlace pe) const;
 
   // ── for kernels ──
   void to_mate(tl::Context& tl, int pe, const tl::Tile& tile) const;

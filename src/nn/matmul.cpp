@@ -273,6 +273,17 @@ bool splits_k(const Problem& p) {
   return covered == p.k;
 }
 
+/// A by rows over cubes, B by columns over the PEs of each cube: where that is so, the result's policy.
+std::optional<DPPolicy> grid_of(const Problem& p) {
+  const DPPolicy &a = p.a.dp(), &b = p.b.dp();
+  const bool grid = !a.own && !b.own && a.cube == Split::row_wise && a.pe == Split::replicate &&
+                    b.cube == Split::replicate && b.pe == Split::column_wise && p.of_a.pes() == p.of_b.pes();
+  if (!grid) return {};
+  DPPolicy both = a;
+  both.pe = Split::column_wise;
+  return both;
+}
+
 bool all_have(const Placed& placed, const std::vector<PePlace>& pes) {
   return std::ranges::all_of(pes, [&](PePlace pe) { return placed.is_whole_at(pe); });
 }
@@ -305,6 +316,7 @@ Tensor matmul(const Tensor& a, const Tensor& b, const MatmulOptions& options) {
     return local_product(p, same_columns(b, p.m), options.epilogue);
   if (a_by_rows && all_have(p.of_b, p.of_a.pes()))
     return local_product(p, same_rows(a, p.n, p.out), options.epilogue);
+  if (const auto grid = grid_of(p)) return local_product(p, *grid, options.epilogue);
   call.fail_layout();
 }
 

@@ -25,6 +25,8 @@ const std::vector<Operation>& operations() {
        "a[…, M, K] · b[K, N], sums in f32; with an epilogue of elementwise operations",
        {"a replicated, b column-wise → column-wise: each PE its columns",
         "a row-wise, b replicated → row-wise: each PE its rows",
+        "a row-wise over cubes and replicated in each, b replicated over cubes and column-wise in each → "
+        "row-wise over cubes, column-wise in each: each PE its rows and columns",
         "a column-wise, b row-wise over the same PEs → replicated, or column-wise if asked: each PE a "
         "partial product over "
         "its part of K, added up over queues in the order of PEs, then of cubes",
@@ -37,7 +39,12 @@ const std::vector<Operation>& operations() {
       {"gelu", "x · ½ (1 + erf(x / √2)), in f32", {kAnyLayout}, kElementCost},
       {"silu", "x · sigmoid(x)", {kAnyLayout}, kElementCost},
       {"softmax", "exp(x − max) / sum over the last axis, in f32", {kWholeRows}, kElementCost},
-      {"rms_norm", "x / √(mean(x²) + eps) · weight over the last axis, in f32", {kWholeRows}, kElementCost},
+      {"rms_norm",
+       "x / √(mean(x²) + eps) · weight over the last axis, in f32",
+       {kWholeRows,
+        "x column-wise over a rectangle, or row-wise over its cubes and column-wise over their PEs → the "
+        "same layout; every PE has its columns of the weight, and sums of squares go over queues"},
+       kElementCost},
       {"layer_norm",
        "(x − mean) / √(var + eps) · weight + bias over the last axis, in f32",
        {kWholeRows},

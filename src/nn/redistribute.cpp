@@ -8,9 +8,14 @@
 namespace kernbench::nn {
 
 std::vector<SourceTile> source_tiles(const Tensor& tensor) {
+  const runtime::Layout& layout = tensor.state()->layout();
+  std::vector<PePlace> first(layout.blocks().size(), {-1, -1});
+  for (const runtime::Holder& h : layout.holders())
+    if (first[h.block].cube < 0) first[h.block] = {h.cube, h.pe};
   std::vector<SourceTile> tiles;
-  for (const LayoutTile& tile : tensor.state()->layout().tiles())
-    tiles.push_back({tile.rect, tile.offset, tile.rect.cols});
+  for (std::size_t b = 0; b < first.size(); ++b)
+    for (const LayoutTile& tile : layout.tiles(layout.blocks()[b]))
+      tiles.push_back({tile.rect, tile.offset, tile.rect.cols, first[b]});
   return tiles;
 }
 
@@ -25,23 +30,16 @@ std::vector<Rect> blocks_of(const Rect& rect, std::int64_t most_elements) {
   return blocks;
 }
 
-namespace {
-
 Rect common(const Rect& a, const Rect& b) {
   const auto row = std::max(a.row, b.row), col = std::max(a.col, b.col);
   return {row, col, std::min(a.row + a.rows, b.row + b.rows) - row,
           std::min(a.col + a.cols, b.col + b.cols) - col};
 }
 
-bool is_empty(const Rect& r) { return r.rows <= 0 || r.cols <= 0; }
-
-/// A part of the tensor as it lies in a tile.
 Matrix part_of(const SourceTile& tile, tl::Ptr tensor, DType dtype, const Rect& part) {
   const Matrix all{tensor + tile.offset, tile.rect.rows, tile.rect.cols, tile.stride, dtype};
   return all.block(part.row - tile.rect.row, part.col - tile.rect.col, part.rows, part.cols);
 }
-
-}  // namespace
 
 void fetch(tl::Context& tl, const Fetch& what, tl::Ptr from, tl::Ptr to) {
   const std::int64_t most = tl.environment().scratch.count() / 8 / itemsize(what.dtype);
@@ -66,22 +64,31 @@ namespace {
 
 constexpr std::int64_t kTileBytes = 16384;  // that go round at once
 
-/// What each PE of the exchange has one rectangle of, if that is all of the tensor and nobody has far more than others; else
-/// nothing.
-std::vector<Rect> parts_as_they_lie(const Placed& from, const Exchange& exchange) {
-  std::vector<Rect> parts;
-  std::int64_t covered = 0, most = 0;
-  for (int cube = 0; cube < exchange.cubes(); ++cube)
-    for (int pe = 0; pe < exchange.pes(); ++pe) {
-      const auto rects = from.at(exchange.at(cube, pe));
-      if (rects.size() > 1) return {};
-      parts.push_back(rects.empty() ? Rect{} : rects.front());
-      const std::int64_t elements = parts.back().rows * parts.back().cols;
-      covered += elements, most = std::max(most, elements);
-    }
-  const std::int64_t all = from.rows() * from.cols();
-  const bool even = most <= 2 * (all / static_cast<std::int64_t>(parts.size()) + 1);
-  return covered == all && even ? parts : std::vector<Rect>();
+/// Bytes that a PE may have to send although others have less: starting elsewhere would take longer.
+constexpr std::int64_t kLittle = 4096;
+
+using Blocks = std::vector<std::vector<Rect>>;  // of each PE of an exchange, cube by cube along its ring
+
+std::size_t number_of(const Exchange& exchange, Exchange::Place p) {
+  return static_cast<std::size_t>(p.cube * exchange.pes() + p.pe);
+}
+
+/// The tiles where they lie, if nobody has far more than others; else nothing.
+Blocks blocks_as_they_lie(const Fetch& what, const Exchange& exchange) {
+  Blocks blocks(static_cast<std::size_t>(exchange.cubes() * exchange.pes()));
+  std::vector<std::int64_t> has(blocks.size());
+  std::int64_t all = 0;
+  for (const SourceTile& tile : what.tiles) {
+    const auto place = exchange.find(tile.at);
+    if (!place) return {};
+    const std::size_t n = number_of(exchange, *place);
+    for (const Rect& block : blocks_of(tile.rect, kTileBytes / itemsize(what.dtype)))
+      blocks[n].push_back(block);
+    const std::int64_t elements = tile.rect.rows * tile.rect.cols;
+    has[n] += elements, all += elements;
+  }
+  const std::int64_t most = std::ranges::max(has), even = 2 * (all / std::ssize(has) + 1);
+  return most <= std::max(even, kLittle / itemsize(what.dtype)) ? blocks : Blocks();
 }
 
 /// As even as can be: rows, or columns where rows are few.
@@ -98,11 +105,9 @@ std::vector<Rect> even_parts(const Placed& target, const Exchange& exchange) {
 }
 
 /// Every PE fetches its part from where it lies, and everybody gets everybody's.
-void gather_everywhere(tl::Context& tl, const Exchange& exchange, const Fetch& what,
-                       const std::vector<std::vector<Rect>>& blocks, tl::Ptr from, tl::Ptr to) {
-  const auto number = [&](Exchange::Place p) {
-    return static_cast<std::size_t>(p.cube * exchange.pes() + p.pe);
-  };
+void gather_everywhere(tl::Context& tl, const Exchange& exchange, const Fetch& what, const Blocks& blocks,
+                       tl::Ptr from, tl::Ptr to) {
+  const auto number = [&](Exchange::Place p) { return number_of(exchange, p); };
   std::size_t rounds = 0;
   for (const auto& of_pe : blocks) rounds = std::max(rounds, of_pe.size());
   const Matrix target = Matrix::of(tl.shard(to));
@@ -129,8 +134,8 @@ void gather_everywhere(tl::Context& tl, const Exchange& exchange, const Fetch& w
 }
 
 /// Blocks of the parts, none of them across two tiles of the source.
-std::vector<std::vector<Rect>> blocks_of_parts(const std::vector<Rect>& parts, const Fetch& what) {
-  std::vector<std::vector<Rect>> blocks;
+Blocks blocks_of_parts(const std::vector<Rect>& parts, const Fetch& what) {
+  Blocks blocks;
   for (const Rect& part : parts) {
     auto& mine = blocks.emplace_back();
     for (const SourceTile& tile : what.tiles)
@@ -155,9 +160,8 @@ void move_into(const Call& call, const Tensor& from, const Tensor& to, std::vect
     return;
   }
   const Exchange exchange(call, *rectangle, kTileBytes);
-  auto parts = as_it_lies ? parts_as_they_lie(source, exchange) : std::vector<Rect>();
-  if (parts.empty()) parts = even_parts(target, exchange);
-  const auto blocks = blocks_of_parts(parts, what);
+  Blocks blocks = blocks_as_they_lie(what, exchange);
+  if (blocks.empty()) blocks = blocks_of_parts(even_parts(target, exchange), what);
   call.launch(exchange.spec(), {to},
               [&](tl::Context& tl) { gather_everywhere(tl, exchange, what, blocks, from.ptr(), to.ptr()); });
 }

@@ -82,7 +82,8 @@ Tensor beside_each_other(const Tensor& x, std::int64_t n, const Shape& shape, co
       const std::int64_t end = std::min(tile.rect.row + tile.rect.rows, (part + 1) * rows);
       tiles.push_back({{begin - part * rows, tile.rect.col + part * cols, end - begin, tile.rect.cols},
                        tile.offset + (begin - tile.rect.row) * tile.stride * x.itemsize(),
-                       tile.stride});
+                       tile.stride,
+                       tile.at});
     }
   return moved(call, x, shape, dp, std::move(tiles));
 }
@@ -98,7 +99,8 @@ Tensor below_each_other(const Tensor& x, std::int64_t n, const DPPolicy& dp, con
       const std::int64_t end = std::min(tile.rect.col + tile.rect.cols, (part + 1) * cols);
       tiles.push_back({{tile.rect.row + part * rows, begin - part * cols, tile.rect.rows, end - begin},
                        tile.offset + (begin - tile.rect.col) * x.itemsize(),
-                       tile.stride});
+                       tile.stride,
+                       tile.at});
     }
   return moved(call, x, {n * rows, cols}, dp, std::move(tiles));
 }

@@ -7,6 +7,7 @@
 #include "nn/operation.hpp"
 #include "nn/pieces.hpp"
 #include "nn/product.hpp"
+#include "nn/rms_columns.hpp"
 
 namespace kernbench::nn {
 namespace {
@@ -78,6 +79,7 @@ Tensor softmax(const Tensor& x, const OpOptions& options) {
 
 Tensor rms_norm(const Tensor& x, const Tensor& weight, double eps, const OpOptions& options) {
   const Call call("rms_norm", options, {x, weight});
+  if (!Placed(x).has_whole_rows()) return rms_norm_columns(call, x, weight, eps, options);
   check_vector(call, x, weight, "the weight");
   const double n = static_cast<double>(Placed(x).cols());
   return on_rows(call, x, options, {6, [&](tl::Context& tl, const tl::Tile& t) {

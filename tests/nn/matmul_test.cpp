@@ -73,6 +73,21 @@ TEST_P(MatmulSizes, EveryLayoutGivesTheProduct) {
 INSTANTIATE_TEST_SUITE_P(Odd, MatmulSizes, ::testing::ValuesIn(kOddSizes),
                          [](const auto& of) { return "size" + std::to_string(of.param); });
 
+// Rows over 4 cubes, columns over the 8 PEs of each: every PE multiplies its rows with its columns.
+TEST(Matmul, RowsOverCubesTimesColumnsOverPes) {
+  for (const DType dtype : {f16, bf16, f32})
+    for (const Shape& mkn : {Shape{4, 7, 8}, Shape{12, 33, 24}, Shape{128, 127, 1000}}) {
+      Torch torch(small());
+      const NdArray a = random_array({mkn[0], mkn[1]}, dtype, 1),
+                    b = random_array({mkn[1], mkn[2]}, dtype, 2);
+      const Tensor x = torch.from_numpy(a, DPPolicy{.cube = Split::row_wise}, "x");
+      const Tensor w = torch.from_numpy(b, DPPolicy{.pe = Split::column_wise}, "w");
+      const Tensor y = matmul(x, w);
+      EXPECT_EQ(y.dp(), (DPPolicy{.cube = Split::row_wise, .pe = Split::column_wise}));
+      EXPECT_LT(worst(y.numpy(), times(plain(a), plain(b))), 4 * tolerance(dtype));
+    }
+}
+
 TEST(Matmul, LeadingDimensionsAreRows) {
   Torch torch(small());
   const NdArray a = random_array({2, 5, 16}, f32, 1), b = random_array({16, 32}, f32, 2);
@@ -176,6 +191,8 @@ TEST(ProductPlan, KeepsWhatReadsLeast) {
   EXPECT_EQ(plan(4096, 4096, 32).bytes, 2 * (4096 * 4096 + 4096 * 32));
   EXPECT_EQ(plan(32, 12288, 96).keeps, ProductPlan::Keeps::a);
   EXPECT_EQ(plan(32, 12288, 96).bytes, 2 * (32 * 12288 + 12288 * 96));
+  EXPECT_EQ(plan(1, 8192, 56).keeps, ProductPlan::Keeps::a);  // both fit: the smaller one is there sooner
+  EXPECT_EQ(plan(56, 8192, 1).keeps, ProductPlan::Keeps::b);
   const auto large = plan(2048, 2048, 2048);  // panels of 96 columns: 7/16 of 1 MiB hold 112 of 4 KiB
   EXPECT_EQ(large.panel, 96);
   EXPECT_EQ(large.bytes, 2 * (2048 * 2048 + 22 * 2048 * 2048));

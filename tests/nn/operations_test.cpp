@@ -98,6 +98,25 @@ TEST_P(OddSizes, RowOperationsWhereRowsAreWhole) {
     }
 }
 
+TEST_P(OddSizes, RmsNormWhereRowsAreSplit) {
+  const std::int64_t n = std::min<std::int64_t>(GetParam(), 128);
+  for (const DType dtype : kFloats) {
+    Torch torch(small());
+    const auto expect_normed = [&](const Shape& shape, const DPPolicy& of_x, const DPPolicy& of_weight) {
+      SCOPED_TRACE(fmt::format("{} {} {}", to_string(shape), to_string(dtype), to_string(of_x)));
+      const NdArray a = random_array(shape, dtype, 1), w = random_array({shape[1]}, dtype, 2);
+      const Tensor y = rms_norm(torch.from_numpy(a, of_x, "x"), torch.from_numpy(w, of_weight, "w"));
+      const Plain nothing = mapped(plain(w), [](double) { return 0.0; });
+      EXPECT_LT(worst(y.numpy(), normed(plain(a), false, plain(w), nothing)), tolerance(dtype));
+    };
+    const DPPolicy columns = spread(torch, Split::column_wise, 6 * n);
+    expect_normed({3, 6 * n}, columns, columns);
+    const DPPolicy grid{.cube = Split::row_wise, .pe = Split::column_wise};
+    expect_normed({4 * n, 8 * 3}, grid, {.cube = Split::replicate, .pe = Split::column_wise});
+    EXPECT_TRUE(torch.hazards().empty());
+  }
+}
+
 TEST_P(OddSizes, RotaryPositions) {
   const std::int64_t length = std::min<std::int64_t>(GetParam(), 200), d = 8;
   Torch torch(small());

@@ -1,0 +1,85 @@
+// The bench of a Llama layer: its numbers, its sums, what it refuses.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "bench/benches/llama_model.hpp"
+#include "bench/run.hpp"
+
+namespace kernbench::bench {
+namespace {
+
+using ::testing::HasSubstr;
+
+RunResult run_llama(const std::vector<std::string>& words, const std::vector<std::string>& machine,
+                    bool verify = false) {
+  const Registry registry = builtin_registry();
+  const Bench& bench = registry.benches.at("llama");
+  return run(bench, bench.read_options(words), topology::load_machine("small", machine, registry.components),
+             {.verify = verify});
+}
+
+double figure(const RunResult& result, std::string_view name) {
+  for (const auto& [key, value] : result.report.results())
+    if (key == name)
+      return std::holds_alternative<double>(value) ? std::get<double>(value)
+                                                   : static_cast<double>(std::get<std::int64_t>(value));
+  ADD_FAILURE() << "no figure " << name;
+  return 0;
+}
+
+TEST(Llama, RowsAddUpAndNumbersAreRight) {
+  const auto result = run_llama({"model=custom", "batch=3", "context=45", "layers=5"}, {}, true);
+  EXPECT_EQ(result.report.outcome(), true);
+  double sum = 0;
+  for (const auto& [key, value] : result.report.results())
+    if (std::isdigit(key.front())) sum += std::get<double>(value);
+  EXPECT_NEAR(sum, figure(result, "layer_ns"), 1e-6);
+  EXPECT_NEAR(figure(result, "model_ns"), 5 * figure(result, "layer_ns") + figure(result, "head_ns"), 1e-3);
+  EXPECT_NEAR(figure(result, "tokens_per_s"), 3 / (figure(result, "model_ns") * 1e-9), 1e-3);
+  EXPECT_THAT(result.report.text(), HasSubstr("the rows add up to the layer's time"));
+}
+
+TEST(Llama, PrefillIsRightAndStepsAreAveraged) {
+  EXPECT_EQ(
+      run_llama({"model=custom", "phase=prefill", "context=19", "dtype=f16"}, {}, true).report.outcome(),
+      true);
+  const auto one = run_llama({"model=custom", "context=64"}, {}),
+             two = run_llama({"model=custom", "context=64", "steps=2"}, {});
+  EXPECT_NEAR(figure(two, "layer_ns"), figure(one, "layer_ns"), 0.1 * figure(one, "layer_ns"));
+}
+
+// 126 layers of 3.19 · 10⁹ weights and two tables of 128,256 rows are 756 GiB in bf16; K and V of 64 · 8192 tokens 252 GiB.
+TEST(Llama, WhatDoesNotFitIsRefusedWithWhatWould) {
+  const auto model = llama_model("llama3-405b");
+  const nn::DecoderRun run{.batch = 64, .context = 8192};
+  EXPECT_EQ(model.weight_bytes(run) >> 30, 755);  // 755.9
+  EXPECT_EQ(model.cache_bytes(run), std::int64_t{252} << 30);
+  const Registry registry = builtin_registry();
+  const Bench& bench = registry.benches.at("llama");
+  const auto machine = topology::load_machine("default", {"system.sips.count=1"}, registry.components);
+  try {
+    const std::vector<std::string> words = {"model=llama3-405b", "batch=64", "context=8192"};
+    bench::run(bench, bench.read_options(words), machine);
+    FAIL() << "it must not fit";
+  } catch (const InputError& error) {
+    const std::string text = error.what();
+    EXPECT_THAT(text, HasSubstr("each has 768 GiB, and would hold 756 GiB of weights and 252 GiB of cache"));
+    EXPECT_THAT(text, HasSubstr("batch 3 at this context"));
+    EXPECT_THAT(text, HasSubstr("2 SIPs"));
+  }
+}
+
+TEST(Llama, RanksDivideHeadsAndNumbersAreForCustomModels) {
+  EXPECT_THROW(run_llama({"model=custom"}, {"system.sips.count=3"}), InputError);
+  EXPECT_THROW(run_llama({"model=llama3-8b"}, {}, true), InputError);
+  EXPECT_THROW(run_llama({"model=custom", "heads=6", "kv_heads=4"}, {}), InputError);
+}
+
+TEST(Llama, ModelsHaveTheirPublishedSizes) {
+  EXPECT_NEAR(static_cast<double>(llama_model("llama3-8b").weights()), 8.03e9, 1e7);
+  EXPECT_NEAR(static_cast<double>(llama_model("llama3-70b").weights()), 70.55e9, 1e7);
+  EXPECT_NEAR(static_cast<double>(llama_model("llama3-405b").weights()), 405.85e9, 1e7);
+}
+
+}  // namespace
+}  // namespace kernbench::bench
