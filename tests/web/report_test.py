@@ -32,6 +32,7 @@ SHIPPED = {
     "va-offset-verify": ["--verify-data"],
     "tp-mlp": ["hidden=256", "ffn=512", "tokens=16"],
     "milestone-gqa-llama70b": ["scale=validation"],
+    "llama": ["model=custom", "batch=3", "context=40", "--verify-data", "--topology", "small"],
 }
 
 
