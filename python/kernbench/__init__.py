@@ -30,6 +30,7 @@ from ._kernels import run_kernel
 from ._log import OpLog
 from ._collectives import collective, collectives
 from ._probe import probe
+from ._sweep import sweep
 from ._torch import Torch
 from . import _core, _machine, dtensor, nn
 

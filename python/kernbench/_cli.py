@@ -60,6 +60,9 @@ def _with_loaded_benches(argv):
 def main(argv=None):
     """Runs a command and returns its exit code. Text goes through `sys.stdout`."""
     argv = sys.argv[1:] if argv is None else [str(word) for word in argv]
+    if argv[:1] == ["plot"]:
+        from ._plot import main as plot
+        return plot(argv[1:])
     try:
         words = _with_loaded_benches(argv)
     except (FileNotFoundError, LookupError) as error:

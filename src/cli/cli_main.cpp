@@ -37,6 +37,7 @@ constexpr const char* kExamples =
     "  kernbench run --bench gpt3-qkv --save run.db          keep everything it did\n"
     "  kernbench explain run.db --sensitivity               why it took that long, and what would help\n"
     "  kernbench report run.db -o report.html               a page about it for a browser\n"
+    "  kernbench sweep gemm --jobs 2                        many runs and a table of them\n"
     "  kernbench topology show                              the default machine\n"
     "  kernbench topology show small --set sip.cube_mesh.w=4\n"
     "  kernbench topology check my_machine.yaml\n"
@@ -83,6 +84,7 @@ int run(int argc, char** argv, Registry& registry) {
   cli::add_ccl_command(app, session);
   cli::add_probe_command(app, session);
   cli::add_report_command(app, session);
+  cli::add_sweep_command(app, session);
   cli::add_completion_command(app, session);
   cli::add_version_command(app, session);
   for (CLI::App* command : app.get_subcommands({})) command->group("Commands");

@@ -33,6 +33,7 @@ std::vector<std::string> list_names();
 void add_describe_command(CLI::App& app, Session& session);
 void add_ccl_command(CLI::App& app, Session& session);
 void add_report_command(CLI::App& app, Session& session);
+void add_sweep_command(CLI::App& app, Session& session);
 void add_probe_command(CLI::App& app, Session& session);
 void add_completion_command(CLI::App& app, Session& session);
 void add_version_command(CLI::App& app, Session& session);

@@ -31,8 +31,9 @@ bool names_python_file(std::string_view word) {
   return word.ends_with(".py") || word.find(".py:") != std::string_view::npos;
 }
 
-/// `--bench f.py:name`, `--bench=f.py:name`, `describe f.py:name`.
+/// `--bench f.py:name`, `--bench=f.py:name`, `describe f.py:name`, `plot DIR`.
 bool wants_python(int argc, char** argv) {
+  if (argc > 1 && std::string_view(argv[1]) == "plot") return true;
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
     if (word.starts_with("--bench=") && names_python_file(word)) return true;

@@ -1,0 +1,113 @@
+// `kernbench sweep gemm|allreduce|FILE.yaml [--jobs N] [-o DIR]`
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+
+#include "base/file.hpp"
+#include "base/text.hpp"
+#include "cli/command.hpp"
+#include "cli/interrupt.hpp"
+#include "kernbench/error.hpp"
+#include "sweep/embedded.hpp"
+#include "sweep/sweep.hpp"
+
+namespace kernbench::cli {
+namespace {
+
+struct SweepCommand {
+  std::string what;
+  std::string folder;
+  int jobs = 1;
+  bool fail_fast = false;
+  bool resume = true;  // nobody asks: it always does
+  bool quiet = false;
+};
+
+std::vector<std::string> shipped_names() {
+  std::vector<std::string> names;
+  for (const auto* one = sweep::kEmbeddedTexts; one->name != nullptr; ++one) names.emplace_back(one->name);
+  return names;
+}
+
+sweep::Plan plan_of(const std::string& what, const Registry& registry) {
+  for (const auto* one = sweep::kEmbeddedTexts; one->name != nullptr; ++one)
+    if (what == one->name) return sweep::read_plan(one->text, what, registry);
+  std::error_code error;
+  if (!std::filesystem::exists(what, error))
+    throw InputError({"file.missing", shown_path(what), "no such file",
+                      fmt::format("give a YAML file, or one of {}", join(shipped_names()))});
+  return sweep::read_plan(read_text_file(what), what, registry);
+}
+
+std::string default_folder(const std::string& what) {
+  return "sweep-" + std::filesystem::path(what).stem().string();
+}
+
+/// On a terminal one line that changes, in a log a line now and then.
+class SweepProgress {
+ public:
+  void show(std::size_t done, std::size_t all, bool ok) {
+    failed_ += ok ? 0 : 1;
+    const bool terminal = ::isatty(STDERR_FILENO) != 0;
+    const bool is_due = terminal || done == all || done % std::max<std::size_t>(1, all / 10) == 0;
+    if (!is_due) return;
+    write_stderr(fmt::format("{}{}/{} points{}{}", terminal ? "\r" : "", done, all,
+                             failed_ > 0 ? fmt::format(", {} failed", failed_) : "",
+                             terminal && done < all ? "" : "\n"));
+  }
+
+ private:
+  std::size_t failed_ = 0;
+};
+
+int sweep_command(const Session& session, const SweepCommand& command) {
+  const sweep::Plan plan = plan_of(command.what, session.registry);
+  const std::string folder = command.folder.empty() ? default_folder(command.what) : command.folder;
+  const InterruptFlag interrupt;
+  SweepProgress shown;
+  sweep::SweepOptions options{
+      .jobs = command.jobs, .fail_fast = command.fail_fast, .interrupt = &interrupt.flag(), .progress = {}};
+  if (!command.quiet)
+    options.progress = [&](std::size_t done, std::size_t all, bool ok) { shown.show(done, all, ok); };
+  const sweep::SweepOutcome outcome = sweep::run_sweep(plan, folder, session.registry, options);
+  if (outcome.interrupted)
+    throw runtime::Interrupted({"cli.interrupted", folder,
+                                fmt::format("interrupted after {} points", outcome.run),
+                                "the same command goes on from there"});
+  write_stdout(fmt::format("{}/results.csv: {} points, {} run now, {} known before{}\n", folder,
+                           outcome.points, outcome.run, outcome.known,
+                           outcome.failed > 0 ? fmt::format(", {} failed", outcome.failed) : ""));
+  return outcome.failed > 0 ? 1 : 0;
+}
+
+}  // namespace
+
+void add_sweep_command(CLI::App& app, Session& session) {
+  CLI::App* command = app.add_subcommand(
+      "sweep", "Run a bench for many values and make a table; goes on where it was stopped");
+  const auto options = std::make_shared<SweepCommand>();
+  command->add_option("what", options->what, fmt::format("A YAML file, or {}", join(shipped_names())))
+      ->type_name("FILE")
+      ->required();
+  command
+      ->add_option("-o,--output", options->folder,
+                   "The folder for points and results; sweep-NAME if not given")
+      ->type_name("DIR");
+  command
+      ->add_option("--jobs", options->jobs, "Points that run at the same time, each in a process of its own")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  command->add_flag("--fail-fast", options->fail_fast, "Start no further points after one that failed");
+  command->add_flag("--resume", options->resume,
+                    "Accepted and always on: points that are done do not run again");
+  command->add_flag("--quiet", options->quiet, "Show no progress");
+  command->callback([&session, options] {
+    session.action = [&session, options] { return sweep_command(session, *options); };
+  });
+}
+
+}  // namespace kernbench::cli

@@ -1,0 +1,84 @@
+#include "sweep/folder.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "base/new_file.hpp"
+#include "base/text.hpp"
+#include "kernbench/error.hpp"
+
+namespace kernbench::sweep {
+namespace {
+
+[[noreturn]] void refuse_folder(const std::string& path, const std::string& what, const std::string& hint) {
+  throw InputError({"sweep.folder", shown_path(path), what, hint});
+}
+
+int open_or_refuse(const std::string& path, int flags) {
+  const int fd = ::open(path.c_str(), flags | O_CREAT | O_CLOEXEC, 0666);
+  if (fd < 0) refuse_folder(path, std::strerror(errno), "give a folder that can be written with -o");
+  return fd;
+}
+
+}  // namespace
+
+Folder::Folder(const std::string& path) : path_(path) {
+  std::error_code error;
+  std::filesystem::create_directories(path_, error);
+  if (error) refuse_folder(path_, error.message(), "give a folder that can be written with -o");
+  lock();
+  points_ = open_or_refuse(file("points.jsonl"), O_RDWR | O_APPEND);
+  read_points();
+}
+
+Folder::~Folder() {
+  if (points_ >= 0) ::close(points_);
+  if (lock_ >= 0) ::close(lock_);
+}
+
+void Folder::leave() const { ::close(lock_); }
+
+void Folder::lock() {
+  lock_ = open_or_refuse(file(".lock"), O_RDWR);
+  if (::flock(lock_, LOCK_EX | LOCK_NB) == 0) return;
+  ::close(lock_);
+  refuse_folder(path_, "another sweep works in this folder", "wait for it, or give another folder with -o");
+}
+
+void Folder::read_points() {
+  std::ifstream in(file("points.jsonl"), std::ios::binary);
+  std::ostringstream content;
+  content << in.rdbuf();
+  const std::string all = content.str();
+  std::size_t begin = 0;
+  for (int number = 1; begin < all.size(); ++number) {
+    const std::size_t end = all.find('\n', begin);
+    if (end == all.npos) break;  // cut off: that point runs again
+    const std::string line = all.substr(begin, end - begin);
+    const auto json = nlohmann::json::parse(line, nullptr, false);
+    if (!json.is_object() || !json.contains("key") || !json["key"].is_string())
+      refuse_folder(fmt::format("{}:{}", file("points.jsonl"), number), "this line is no point of a sweep",
+                    "remove the line, or give another folder with -o");
+    lines_[json["key"].get<std::string>()] = line;
+    begin = end + 1;
+  }
+  if (begin < all.size() && ::ftruncate(points_, static_cast<off_t>(begin)) != 0)
+    refuse_write(file("points.jsonl"), errno);
+}
+
+void Folder::add(const std::string& key, const std::string& line) {
+  append_to_file(points_, line + "\n", file("points.jsonl"));
+  if (::fsync(points_) != 0) refuse_write(file("points.jsonl"), errno);
+  lines_[key] = line;
+}
+
+}  // namespace kernbench::sweep

@@ -1,0 +1,35 @@
+// The folder of a sweep: points that are done, one JSON line each, and what is made of them.
+#pragma once
+
+#include <map>
+#include <string>
+
+namespace kernbench::sweep {
+
+class Folder {
+ public:
+  /// Makes the folder if it is not there, and keeps others out for its life. A line that a kill has cut off is dropped.
+  /// InputError (`sweep.folder`) if another sweep works in it, it cannot be written, or its points are damaged.
+  explicit Folder(const std::string& path);
+  ~Folder();
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  /// The lines of points, by key; the last of equal ones.
+  const std::map<std::string, std::string>& lines() const { return lines_; }
+  /// Appends a line and waits until it is on the disk.
+  void add(const std::string& key, const std::string& line);
+  std::string file(const std::string& name) const { return path_ + "/" + name; }
+  /// For a child of this process, which must not keep others out.
+  void leave() const;
+
+ private:
+  void lock();
+  void read_points();
+
+  const std::string path_;
+  int lock_ = -1, points_ = -1;
+  std::map<std::string, std::string> lines_;
+};
+
+}  // namespace kernbench::sweep

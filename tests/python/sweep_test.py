@@ -1,0 +1,57 @@
+"""Sweeps from Python, and their figures."""
+import json
+import subprocess
+import sys
+
+import pytest
+
+import kernbench as kb
+from kernbench import _plot
+
+PLAN = {"bench": "matmul-composite", "vary": {"variant": ["ref_ref", "load_ref"], "M": {"from": 32, "to": 64, "times": 2}},
+        "columns": ["pe_exec_ns", "results.tflops"], "plot": {"x": "M", "y": "pe_exec_ns", "lines": "variant", "log": "x"}}
+
+
+def test_rows_are_those_of_single_runs():
+    rows = kb.sweep(PLAN, jobs=2)
+    assert [(row["variant"], row["M"], row["ok"]) for row in rows] == [
+        ("ref_ref", 32, True), ("ref_ref", 64, True), ("load_ref", 32, True), ("load_ref", 64, True)]
+    for row in rows:
+        alone = kb.run_bench("matmul-composite", M=row["M"], variant=row["variant"])
+        assert row["pe_exec_ns"] == sum(launch.pe_exec_ns for launch, bound, by in alone.launches)
+
+
+def test_points_of_a_folder_do_not_run_again(tmp_path):
+    kb.sweep(PLAN, tmp_path)
+    before = (tmp_path / "points.jsonl").read_text()
+    assert len(before.splitlines()) == 4
+    rows = kb.sweep({**PLAN, "columns": ["total_ns"], "plot": {"x": "M", "y": "total_ns"}}, tmp_path)
+    assert (tmp_path / "points.jsonl").read_text() == before
+    assert all(row["total_ns"] > 0 for row in rows)
+
+
+def test_mistakes_are_refused_with_their_reason():
+    with pytest.raises(kb.InputError, match="has no option 'Q'"):
+        kb.sweep({"bench": "matmul-composite", "vary": {"Q": [1]}})
+
+
+def test_lines_and_labels_of_a_figure():
+    rows = [{"M": 1, "v": "a", "y": 2.0}, {"M": 2, "v": "a", "y": None}, {"M": 1, "v": "b", "y": 5}]
+    assert _plot.lines_of(rows, {"x": "M", "y": "y", "lines": "v"}) == {"a": [(1, 2.0)], "b": [(1, 5)]}
+    assert _plot.label("pe_exec_ns") == "pe_exec (ns)"
+    assert _plot.label("results.tflops") == "tflops (TFLOP/s)"
+    assert _plot.label("utilization.gemm") == "utilization.gemm (0 … 1)"
+
+
+def test_plot_draws_or_says_what_is_missing(tmp_path, capsys):
+    from kernbench._cli import main
+    assert main(["plot", str(tmp_path)]) == 2
+    assert "no finished sweep" in capsys.readouterr().err
+    kb.sweep({key: value for key, value in PLAN.items() if key != "plot"}, tmp_path)
+    assert main(["plot", str(tmp_path)]) == 2
+    assert "does not say what to draw" in capsys.readouterr().err
+    pytest.importorskip("matplotlib")
+    kb.sweep(PLAN, tmp_path)
+    assert main(["plot", str(tmp_path)]) == 0
+    assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
+    assert "pe_exec (ns)" in (tmp_path / "plot.svg").read_text()

@@ -1,0 +1,179 @@
+#include "sweep/sweep.hpp"
+
+#include <gmock/gmock.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <set>
+#include <sstream>
+
+#include "base/file.hpp"
+#include "kernbench/error.hpp"
+
+namespace kernbench::sweep {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+/// What ships, and a bench that does what its option says: 13 fails, 17 ends its process.
+const Registry& registry() {
+  static const Registry made = [] {
+    Registry r = builtin_registry();
+    r.benches.add({"odd",
+                   "for tests",
+                   {Param::integer("n", 1, {0, 1000}, "what to do")},
+                   [](Torch& torch, const Options& options, BenchReport& report) {
+                     const auto n = options.integer("n");
+                     if (n == 17) ::raise(SIGKILL);
+                     if (n == 13) throw InputError({"odd.n", "n", "13 brings bad luck", "take another"});
+                     const Tensor x = torch.zeros({n + 1}, DType::f32);
+                     torch.synchronize();
+                     report.result("twice", 2 * n);
+                   }});
+    return r;
+  }();
+  return made;
+}
+
+class Sweeps : public ::testing::Test {
+ protected:
+  Sweeps() : folder_(::testing::TempDir() + "/kb_sweep_" + std::to_string(::getpid())) {
+    std::filesystem::remove_all(folder_);
+  }
+  ~Sweeps() override { std::filesystem::remove_all(folder_); }
+
+  Plan plan(const std::string& text) const { return read_plan(text, "s.yaml", registry()); }
+  SweepOutcome run(const std::string& text, int jobs = 1, const std::string& in = "a",
+                   bool fail_fast = false) const {
+    return run_sweep(plan(text), folder_ + "/" + in, registry(), {.jobs = jobs, .fail_fast = fail_fast});
+  }
+  std::string text_of(const std::string& file, const std::string& in = "a") const {
+    std::ostringstream out;
+    out << std::ifstream(folder_ + "/" + in + "/" + file).rdbuf();
+    return out.str();
+  }
+
+  const std::string folder_;
+};
+
+constexpr const char* kOdd = "bench: odd\nvary: {n: [1, 2, 3]}\ncolumns: [results.twice]\n";
+
+TEST_F(Sweeps, WriteATableInTheOrderOfThePlan) {
+  const SweepOutcome outcome = run(kOdd);
+  EXPECT_EQ(outcome.points, 3u);
+  EXPECT_EQ(outcome.run, 3u);
+  EXPECT_EQ(outcome.failed, 0u);
+  EXPECT_EQ(text_of("results.csv"), "n,ok,results.twice,error\n1,true,2,\n2,true,4,\n3,true,6,\n");
+}
+
+TEST_F(Sweeps, RunNothingTwice) {
+  run(kOdd);
+  const SweepOutcome more = run("bench: odd\nvary: {n: [3, 4]}\ncolumns: [results.twice, total_ns]\n");
+  EXPECT_EQ(more.known, 1u);
+  EXPECT_EQ(more.run, 1u);
+  EXPECT_THAT(text_of("results.csv"), StartsWith("n,ok,results.twice,total_ns,error\n3,true,6,"));
+}
+
+TEST_F(Sweeps, OfRealBenchesSumUpTheirLaunches) {
+  run("bench: gpt3-qkv\nvary: {tokens: [1]}\ncolumns: [pe_exec_ns, launches, nonsense]\n");
+  std::istringstream rows(text_of("results.csv"));
+  std::string row;
+  std::getline(rows, row), std::getline(rows, row);
+  const auto record = nlohmann::json::parse(text_of("points.jsonl"));
+  double sum = 0;
+  for (const auto& launch : record["run"]["launches"]) sum += launch["pe_exec_ns"].get<double>();
+  EXPECT_EQ(record["run"]["launches"].size(), 3u);
+  EXPECT_THAT(row, StartsWith("1,true," + nlohmann::json(sum).dump() + ","));
+}
+
+TEST_F(Sweeps, GiveTheSameTableWithOneAndManyJobs) {
+  const std::string text =
+      "bench: matmul-composite\nvary: {variant: [ref_ref, load_ref], M: {from: 32, to: 128, times: 2}, "
+      "cube.hbm.access_ns: [0, 20]}\n"
+      "verify: true\ncolumns: [pe_exec_ns, results.tflops, utilization.gemm]\n";
+  run(text, 1, "one");
+  run(text, 3, "three");
+  EXPECT_EQ(text_of("results.csv", "one"), text_of("results.csv", "three"));
+}
+
+TEST_F(Sweeps, KeepPointsThatFailAndGoOn) {
+  const std::string text = "bench: odd\nvary: {n: [12, 13, 17, 18]}\ncolumns: [results.twice]\n";
+  const SweepOutcome outcome = run(text, 2);
+  EXPECT_EQ(outcome.run, 4u);
+  EXPECT_EQ(outcome.failed, 2u);
+  const std::string csv = text_of("results.csv");
+  EXPECT_THAT(csv, HasSubstr("12,true,24,\n13,false,,"));
+  EXPECT_THAT(csv, HasSubstr("13 brings bad luck"));
+  EXPECT_THAT(csv, HasSubstr("17,false,,its process was ended by signal 9"));
+  EXPECT_THAT(csv, HasSubstr("18,true,36,"));
+  EXPECT_EQ(run(text).run, 0u) << "they are known to fail";
+}
+
+TEST_F(Sweeps, StopAtTheFirstFailureIfAsked) {
+  const SweepOutcome outcome = run("bench: odd\nvary: {n: [13, 1, 2, 3]}\n", 1, "a", true);
+  EXPECT_EQ(outcome.run, 1u);
+}
+
+TEST_F(Sweeps, ExcludeEachOtherInAFolder) {
+  const Folder held(folder_ + "/a");
+  try {
+    run(kOdd);
+    ADD_FAILURE();
+  } catch (const InputError& e) {
+    EXPECT_THAT(e.what(), HasSubstr("another sweep works in this folder"));
+  }
+}
+
+TEST_F(Sweeps, DropALineThatWasCutOffAndRefuseOneThatIsDamaged) {
+  run(kOdd);
+  const std::string good = text_of("points.jsonl"), file = folder_ + "/a/points.jsonl";
+  std::ofstream(file, std::ios::trunc) << good.substr(0, good.size() - 5);
+  EXPECT_EQ(run(kOdd).run, 1u);
+  EXPECT_EQ(std::ranges::count(text_of("points.jsonl"), '\n'), 3);
+  std::ofstream(file, std::ios::trunc) << "nonsense\n" << good;
+  EXPECT_THROW(run(kOdd), InputError);
+}
+
+/// Runs the sweep in a process of its own and kills that after a while; whether it had ended before.
+bool killed_after(const Plan& plan, const std::string& folder, int microseconds) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    run_sweep(plan, folder, registry(), {.jobs = 2});
+    ::_exit(0);
+  }
+  ::usleep(static_cast<useconds_t>(microseconds));
+  ::kill(child, SIGKILL);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status);
+}
+
+/// A killed sweep's workers may still hold nothing: the lock is free at once.
+TEST_F(Sweeps, ThatAreKilledGoOnAndEndWithTheSameTable) {
+  std::string values;
+  for (int n = 1; n <= 60; ++n)
+    values += (n > 1 ? "," : "") + std::to_string(n == 13 || n == 17 ? 900 + n : n);
+  const std::string text = "bench: odd\nvary: {n: [" + values + "]}\ncolumns: [results.twice, total_ns]\n";
+  run(text, 2, "whole");
+  std::mt19937 random(7);
+  for (int i = 0; i < 20; ++i)
+    killed_after(plan(text), folder_ + "/a", 500 + static_cast<int>(random() % 12000));
+  run(text, 2);
+  EXPECT_EQ(text_of("results.csv"), text_of("results.csv", "whole"));
+  std::istringstream lines(text_of("points.jsonl"));
+  std::set<std::string> keys;
+  std::size_t count = 0;
+  for (std::string line; std::getline(lines, line); ++count)
+    keys.insert(nlohmann::json::parse(line)["key"].get<std::string>());
+  EXPECT_EQ(count, 60u);
+  EXPECT_EQ(keys.size(), 60u);
+}
+
+}  // namespace
+}  // namespace kernbench::sweep
