@@ -78,6 +78,42 @@ def arrays():
     return array.nbytes / went_in / 1e9, array.nbytes / came_out / 1e9
 
 
+def triton_kernels():
+    """Processor seconds of recording Triton kernels: a product 1024³ in 64 programs, and 100,000 programs of a sum (by 10,000)."""
+    import kernbench.triton.language as tl
+    triton = kb.triton
+
+    @triton.jit
+    def product(a, b, c, n, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+        rows = tl.program_id(0) // (n // N) * M + tl.arange(0, M)
+        columns = tl.program_id(0) % (n // N) * N + tl.arange(0, N)
+        depth = tl.arange(0, K)
+        acc = tl.zeros((M, N), dtype=tl.float32)
+        for k in range(0, n, K):
+            left = tl.load(a + rows[:, None] * n + (k + depth)[None, :], mask=(k + depth)[None, :] < n, other=0.0)
+            right = tl.load(b + (k + depth)[:, None] * n + columns[None, :], mask=(k + depth)[:, None] < n, other=0.0)
+            acc += tl.dot(left, right)
+        tl.store(c + rows[:, None] * n + columns[None, :], acc.to(tl.float16))
+
+    @triton.jit
+    def sums(x, y, out, n, BLOCK: tl.constexpr):
+        i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+        mask = i < n
+        tl.store(out + i, tl.load(x + i, mask=mask) + tl.load(y + i, mask=mask), mask=mask)
+
+    def recording(shape, dtype, launch):
+        with kb.Torch("default", data=False, log="none") as torch:
+            tensors = [torch.empty(shape, dtype, dp=kb.interleaved()) for _ in range(3)]
+            began = time.process_time()
+            launch(tensors)
+            return time.process_time() - began
+
+    n, programs = 1024, 10_000
+    one = min(recording((n, n), "f16", lambda t: product[(64,)](*t, n, M=128, N=128, K=64)) for _ in range(3))
+    many = min(recording((programs * 64,), "f32", lambda t: sums[(programs,)](*t, programs * 64, BLOCK=64)) for _ in range(2))
+    return one, many * 10
+
+
 def importing():
     """Processor seconds beyond NumPy's."""
     def seconds(what):
@@ -109,6 +145,7 @@ def growth():
 
 def main():
     went_in, came_out = arrays()
+    product, sums = triton_kernels()
     ones = np.ones(50_000_000, np.float16)
     copy = ones.nbytes / wall(ones.copy) / 1e9  # what NumPy itself takes for it here and now
     rows = [("NumPy's copy of 100 MB, beside it", copy, "GB/s", 0, True),
@@ -117,7 +154,9 @@ def main():
             ("from_numpy of 100 MB", went_in, "GB/s", 2, True),
             ("numpy() of 100 MB", came_out, "GB/s", 2, True),
             ("import, beyond NumPy's", importing(), "s of processor time", 0.1, False),
-            ("growth over 10,000 launches", growth(), "MiB", 8, False)]
+            ("growth over 10,000 launches", growth(), "MiB", 8, False),
+            ("Triton: a product 1024³", product, "s of processor time", 1, False),
+            ("Triton: 100,000 programs of a sum", sums, "s of processor time", 20, False)]
     missed = 0
     for name, value, unit, bound, at_least in rows:
         good = value >= bound if at_least else value <= bound

@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <cstring>
+
 #include "kernbench/error.hpp"
 
 namespace kernbench {
@@ -56,6 +60,27 @@ TEST(NdArray, StartsAsZeros) {
   const NdArray a(DType::f16, {2, 3});
   EXPECT_EQ(a.bytes().size(), 12u);
   for (const auto x : a.view<F16>()) EXPECT_EQ(x.bits, 0);
+}
+
+TEST(NdArray, TakesBytesOver) {
+  ByteBuffer bytes(8);
+  const std::array<std::int32_t, 2> numbers{5, -1};
+  std::memcpy(bytes.data(), numbers.data(), 8);
+  const std::byte* const at = bytes.data();
+  const NdArray a = NdArray::adopt(DType::i32, {2}, std::move(bytes));
+  EXPECT_EQ(a, NdArray::of<std::int32_t>({2}, {5, -1}));
+  EXPECT_EQ(a.bytes().data(), at);  // the same memory
+  EXPECT_EQ(NdArray::unset(DType::f16, {3, 4}).bytes().size(), 24u);
+}
+
+// More than a huge page, so that it comes by another way.
+TEST(NdArray, LargeOnesStartAsZerosTooAndAreCopied) {
+  NdArray a(DType::u8, {9 << 20});
+  EXPECT_TRUE(std::ranges::all_of(a.view<std::uint8_t>(), [](auto x) { return x == 0; }));
+  a.view<std::uint8_t>().back() = 7;
+  const NdArray b = a;
+  EXPECT_EQ(b, a);
+  EXPECT_NE(b.bytes().data(), a.bytes().data());
 }
 
 TEST(NdArray, IsRowMajor) {

@@ -70,6 +70,19 @@ TEST(MemoryStore, ForgetsWhatIsGivenBack) {
   EXPECT_EQ(store.page_count(), 1u);
 }
 
+// Memory of pages is used again: what lay there before is not seen.
+TEST(MemoryStore, APageThatComesBackIsUnwritten) {
+  MemoryStore store;
+  for (int round = 0; round < 3; ++round) {
+    store.write(hbm(0), numbered(4096 * 40));
+    store.forget(hbm(0), Bytes(4096 * 40));
+    EXPECT_EQ(store.page_count(), 0u);
+    store.write(hbm(8), numbered(8));
+    EXPECT_EQ(store.first_unwritten(hbm(8), Bytes(9)), hbm(16));
+    store.forget(hbm(8), Bytes(8));
+  }
+}
+
 TEST(MemoryStore, KeepsSpacesApart) {
   MemoryStore store;
   store.write(address::cube_sram_addr({0, 0}, Bytes(64)), numbered(8, 1));

@@ -73,8 +73,8 @@ def _extreme(plain, name, values, options):
     return result
 
 
-HELPERS = {"__kb_and__": both, "__kb_or__": either, "__kb_not__": negation, "__kb_choose__": chosen, "__kb_assert__": checked, "__kb_value__": value_of,
-           "__kb_max__": largest, "__kb_min__": smallest}
+HELPERS = {"__kb_and__": both, "__kb_or__": either, "__kb_not__": negation, "__kb_choose__": chosen, "__kb_assert__": checked,
+           "__kb_value__": value_of, "__kb_max__": largest, "__kb_min__": smallest}
 
 
 class _Rewriter(ast.NodeTransformer):

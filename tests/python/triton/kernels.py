@@ -467,7 +467,7 @@ def ordered_rows_kernel(x_ptr, up_ptr, down_ptr, turned_ptr, BLOCK: tl.constexpr
     x = tl.load(x_ptr + offs)
     tl.store(up_ptr + offs, tl.sort(x))
     tl.store(down_ptr + offs, tl.sort(x, descending=True))
-    tl.store(turned_ptr + offs, tl.flip(x))
+    tl.store(turned_ptr + offs, tl.flip(x, 0))
 
 
 @triton.jit
