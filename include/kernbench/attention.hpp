@@ -7,7 +7,7 @@
 //
 // A SIP: a pair of a sequence and a K/V head has a group of PEs of its own. With many queries these share the queries and
 // stream all keys (prefill); with few, up to 128 rows of stacked query heads, they share the keys, and their partial results
-// are combined up a tree of queues (decode).
+// are combined over queues, each PE some rows (decode).
 //
 // A line of ranks:
 //
@@ -50,7 +50,8 @@ struct AttentionOptions {
   std::optional<double> scale;  // of scores; not given: 1/√d
   std::vector<std::int64_t>
       kv_length;  // keys that count, for each sequence or one for all; not given: all there are
-  /// In which scores are kept with many queries: the tensors' dtype (the default; twice as fast) or f32. With few it is f32.
+  /// In which scores are kept: the tensors' dtype (twice as fast) or f32. Not given: the tensors' dtype, but f32 for few
+  /// queries in bf16.
   std::optional<DType> scores;
   /// Only these positions of many queries, for long contexts in several launches; not given: all.
   std::optional<QueryRange> queries;
@@ -65,7 +66,7 @@ enum class KeyPlacement {
 /// Where q (batch, h_q, S, d) lies best: with few queries a copy on every PE of a pair.
 DPPolicy attention_queries(const topology::Machine& machine, const Shape& q, std::int64_t h_kv,
                            DType dtype = DType::f16);
-/// Where the result lies that `attention` makes: as q with many queries, with few on the first PE of each pair.
+/// Where the result lies that `attention` makes: as q with many queries, with few some rows on each PE of a pair.
 DPPolicy attention_results(const topology::Machine& machine, const Shape& q, std::int64_t h_kv,
                            DType dtype = DType::f16);
 /// Where k and v (batch, h_kv, S, d) have to lie. S may be the capacity of a cache: `kv_length` says how much counts.

@@ -134,22 +134,20 @@ Links cube_line_intersip(const Members& members) {
   return out;
 }
 
-/// PEs in order; level s joins those whose number is a multiple of 4^s. A PE in the middle of four leads its neighbour too,
-/// so that aligned groups of any power of two are trees of their own.
-Links pe_tree(const Members& members) {
-  require_regular(members, "pe_tree_4");
+/// PEs in order; level s joins those whose numbers differ in digit s to the base 4. So every aligned group of a power of two
+/// can exchange among itself, level by level.
+Links pe_digits(const Members& members) {
+  require_regular(members, "pe_digits_4");
   Links out;
   const int pes = members.machine.pes, all = members.machine.cubes * pes;
   for (const int sip : members.sips)
-    for (int stride = 1, level = 0; stride < all; stride *= 4, ++level)
-      for (int i = 0; i < all; i += stride)
-        for (int c = 1, digit = i / stride % 4; c < 4 && i + c * stride < all; ++c) {
-          if (digit != 0 && (digit != 2 || c != 1)) continue;
-          const int child = i + c * stride;
-          const PeCoord up{sip, i / pes, i % pes}, down{sip, child / pes, child % pes};
-          out.push_back({up, fmt::format("down{}_{}", level, c), down});
-          out.push_back({down, fmt::format("up{}_{}", level, c), up});
-        }
+    for (int level = 0; (1 << 2 * level) < all; ++level)
+      for (int i = 0; i < all; ++i)
+        for (int c = 1; c < 4; ++c)
+          if (const int peer = i ^ (c << 2 * level); peer < all)
+            out.push_back({{sip, i / pes, i % pes},
+                           fmt::format("digit{}_{}", level, c),
+                           {sip, peer / pes, peer % pes}});
   return out;
 }
 
@@ -217,11 +215,11 @@ void register_topologies(Registry& registry) {
                         "as cube_line, one line through all SIPs: the last cube of one is followed by the "
                         "first of the next",
                         cube_line_intersip});
-  registry.add(
-      Topology{"pe_tree_4",
-               "the PEs of each SIP in a tree of four: at level s, down<s>_1 to down<s>_3 lead to the PEs "
-               "4^s, 2 · 4^s and 3 · 4^s further, up<s>_1 to up<s>_3 back",
-               pe_tree});
+  registry.add(Topology{
+      "pe_digits_4",
+      "the PEs of each SIP by the digits of their number to the base 4: digit<s>_<c> leads to the PE "
+      "whose digit s is this one's exclusive-or c, for c 1 to 3",
+      pe_digits});
   registry.add(
       Topology{"hierarchical_3level",
                "the PEs of each cube in a ring (E W); PE 0 of each cube with those of the neighbouring cubes "

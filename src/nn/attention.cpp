@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <numbers>
+#include <optional>
 
 #include "kernbench/attention.hpp"
 #include "kernbench/ccl_steps.hpp"
@@ -11,8 +12,6 @@
 
 namespace kernbench::nn {
 namespace {
-
-constexpr int kArity = 4;  // of the tree in which PEs combine what they have
 
 /// A launch: what all its PEs know.
 struct AttentionLaunch {
@@ -90,6 +89,11 @@ QueryRange range_of(const AttentionGeometry& g, const AttentionOptions& options)
   return range;
 }
 
+/// With few queries the vector unit has time for the scores of bf16 tensors in f32, which bf16 would make coarse.
+DType default_scores(const AttentionGeometry& g, DType dtype) {
+  return g.shares_keys() && dtype == DType::bf16 ? DType::f32 : dtype;
+}
+
 /// Addresses are found by formula, so placements are those that the formula is for.
 bool row_major(const Tensor& t, const AttentionGeometry& g) {
   const DPPolicy& dp = t.dp();
@@ -118,72 +122,114 @@ void in_slots(const tl::Context& tl, std::int64_t rows, std::int64_t d, Fn fn) {
   for (std::int64_t first = 0; first < rows; first += most) fn(first, std::min(rows, first + most));
 }
 
-using Results = std::vector<TileResult>;
+/// Rows of a partial result.
+TileResult rows_of(const TileResult& all, std::int64_t first, std::int64_t last) {
+  const auto rows = [&](const tl::Tile& t) { return t.slice({{first, last}}); };
+  return {rows(all.reference), rows(all.l), rows(all.o)};
+}
 
-/// A result as parts that fit into a slot.
-Results in_parts(const tl::Context& tl, const TileResult& whole, std::int64_t d) {
-  Results parts;
-  in_slots(tl, whole.o.shape()[0], d, [&](std::int64_t first, std::int64_t last) {
-    const auto rows = [&](const tl::Tile& t) { return t.slice({{first, last}}); };
-    parts.push_back({rows(whole.reference), rows(whole.l), rows(whole.o)});
+/// What a PE has of the partial results of its pair: some rows, or no keys at all.
+struct Partial {
+  RowRange rows;
+  std::optional<TileResult> value;
+};
+
+void send_rows(tl::Context& tl, const std::string& direction, const Partial& mine, const RowRange& part) {
+  in_slots(tl, part.end - part.begin, mine.value->o.shape()[1], [&](std::int64_t first, std::int64_t last) {
+    const auto begin = part.begin - mine.rows.begin;
+    const auto rows = rows_of(*mine.value, begin + first, begin + last);
+    tl.send(direction, rows.reference);
+    tl.send(direction, rows.l);
+    tl.send(direction, rows.o);
   });
-  return parts;
 }
 
-void send_up(tl::Context& tl, const std::string& direction, const Results& parts) {
+TileResult receive_rows(tl::Context& tl, const std::string& direction, std::int64_t rows, std::int64_t d) {
+  std::vector<tl::Tile> reference, l, o;
+  in_slots(tl, rows, d, [&](std::int64_t first, std::int64_t last) {
+    reference.push_back(tl.recv(direction, {last - first, 1}, DType::f32));
+    l.push_back(tl.recv(direction, {last - first, 1}, DType::f32));
+    o.push_back(tl.recv(direction, {last - first, d}, DType::f32));
+  });
+  const auto joined = [&](const std::vector<tl::Tile>& tiles) {
+    return tiles.size() == 1 ? tiles.front() : tl.cat(tiles, 0);
+  };
+  return {joined(reference), joined(l), joined(o)};
+}
+
+/// All at once: one reference, then sums.
+TileResult merged(tl::Context& tl, const std::vector<TileResult>& parts) {
+  if (parts.size() == 1) return parts.front();
+  TileResult sum;
+  sum.reference = parts.front().reference;
+  for (std::size_t i = 1; i < parts.size(); ++i)
+    sum.reference = tl.minimum(sum.reference, parts[i].reference);
   for (const auto& part : parts) {
-    tl.send(direction, part.reference);
-    tl.send(direction, part.l);
-    tl.send(direction, part.o);
+    const auto weight = tl.exp2(sum.reference - part.reference);
+    sum.l = sum.l ? tl.fma(part.l, weight, sum.l) : part.l * weight;
+    sum.o = sum.o ? tl.fma(part.o, weight, sum.o) : part.o * weight;
   }
+  return sum;
 }
 
-TileResult receive_like(tl::Context& tl, const std::string& direction, const TileResult& like) {
-  const auto take = [&](const tl::Tile& t) { return tl.recv(direction, t.shape(), t.dtype()); };
-  const auto reference = take(like.reference), l = take(like.l), o = take(like.o);
-  return {reference, l, o};
-}
+/// Level by level everybody gives others their rows and merges what comes for its own, so that the work is shared.
+class RowExchange {
+ public:
+  RowExchange(tl::Context& tl, const AttentionGeometry& g, int member, int members)
+      : tl_(tl), g_(g), member_(member), members_(members) {}
 
-TileResult merged(tl::Context& tl, const TileResult& a, const TileResult& b) {
-  const auto reference = tl.minimum(a.reference, b.reference);
-  const auto of_a = tl.exp2(reference - a.reference), of_b = tl.exp2(reference - b.reference);
-  const auto o = tl.fma(b.o, of_b, a.o * of_a);
-  const auto l = tl.fma(b.l, of_b, a.l * of_a);
-  return {reference, l, o};
-}
-
-/// Up a tree of four. True on the first PE, which then has the whole.
-bool combine(tl::Context& tl, int member, int members, Results& parts) {
-  int level = 0;
-  for (int stride = 1; stride < members; stride *= kArity, ++level) {
-    const int digit = member / stride % kArity;
-    if (digit != 0) {
-      send_up(tl, fmt::format("up{}_{}", level, digit), parts);
-      return false;
+  /// The highest digit first, so that rows lie in the order of PEs.
+  void run(Partial& mine) {
+    int level = 0;
+    while (4 << 2 * level < g_.split()) ++level;
+    for (int sharing = g_.split(); sharing > 1; --level) {
+      exchange(mine, level, sharing);
+      sharing = 1 << 2 * level;
     }
-    for (int c = 1; c < kArity && member + c * stride < members; ++c)
-      for (auto& part : parts)
-        part = merged(tl, part, receive_like(tl, fmt::format("down{}_{}", level, c), part));
   }
-  return true;
-}
+
+ private:
+  /// Whether a PE, or one it has merged with, had keys: those whose numbers differ by a multiple of `sharing`.
+  bool has_value(int member, int sharing) const { return member % sharing < members_; }
+
+  void exchange(Partial& mine, int level, int sharing) {
+    const int stride = 1 << 2 * level, radix = sharing / stride, digit = member_ / stride % 4;
+    const auto direction = [&](int other) { return fmt::format("digit{}_{}", level, digit ^ other); };
+    for (int c = 1; c < radix && mine.value; ++c)
+      if (const auto part = mine.rows.part(digit ^ c, radix); !part.empty())
+        send_rows(tl_, direction(digit ^ c), mine, part);
+    const auto rows = mine.rows.part(digit, radix);
+    std::vector<TileResult> parts;
+    for (int other = 0; other < radix && !rows.empty(); ++other) {
+      if (!has_value(member_ + (other - digit) * stride, sharing)) continue;
+      if (other == digit)
+        parts.push_back(rows_of(*mine.value, rows.begin - mine.rows.begin, rows.end - mine.rows.begin));
+      else
+        parts.push_back(receive_rows(tl_, direction(other), rows.end - rows.begin, g_.d));
+    }
+    mine = {rows, {}};
+    if (!parts.empty()) mine.value = merged(tl_, parts);
+  }
+
+  tl::Context& tl_;
+  const AttentionGeometry& g_;
+  const int member_, members_;
+};
 
 // ── the kernel ──
 
 void store_result(tl::Context& tl, const AttentionLaunch& a, const QueryTile& tile,
                   const TileResult& result) {
-  const auto o = tl.cast(result.o * (1.0f / result.l), a.dtype);
+  const auto o = tl.mul(result.o, 1.0f / result.l, {.out_dtype = a.dtype});
   tl.store(a.row(a.o, a.query_row(tile.pair, tile.first)),
            tl.reshape(o, {a.g.group(), tile.positions, a.g.d}), {.strides = {a.g.S_q * a.g.d, a.g.d, 1}});
 }
 
-/// All queries of a pair: their rows follow each other.
-void store_parts(tl::Context& tl, const AttentionLaunch& a, const QueryTile& tile, const Results& parts) {
-  auto row = a.query_row(tile.pair, 0);
-  for (const auto& part : parts) {
-    tl.store(a.row(a.o, row), tl.cast(part.o * (1.0f / part.l), a.dtype));
-    row += part.o.shape()[0];
-  }
+/// Some rows of a pair; they follow each other.
+void store_rows(tl::Context& tl, const AttentionLaunch& a, std::int64_t pair, const Partial& mine) {
+  if (mine.rows.empty()) return;
+  const auto row = a.query_row(pair, 0) + mine.rows.begin;
+  tl.store(a.row(a.o, row), tl.mul(mine.value->o, 1.0f / mine.value->l, {.out_dtype = a.dtype}));
 }
 
 AttentionWork work_of(tl::Context& tl, const AttentionLaunch& a) {
@@ -191,7 +237,7 @@ AttentionWork work_of(tl::Context& tl, const AttentionLaunch& a) {
   work.group = a.g.group(), work.d = a.g.d, work.dtype = a.dtype;
   work.scale = a.scale, work.scores = a.scores;
   work.head_stride = a.g.S_q * a.g.d;
-  if (a.scores == DType::f32) work.blocks = 2;  // they take twice the scratch
+  if (a.scores == DType::f32 && !a.g.shares_keys()) work.blocks = 2;  // they take twice the scratch
   work.q_at = [&a](std::int64_t pair, std::int64_t position) {
     return a.row(a.q, a.query_row(pair, position));
   };
@@ -226,23 +272,37 @@ void attend_many(tl::Context& tl, const AttentionLaunch& a, int me) {
   record_attention(tl, work);
 }
 
-/// PEs of a pair share its keys and combine what they have.
+/// With so few blocks of keys it is the way from the last one to the result that counts.
+constexpr std::size_t kFewBlocks = 8;
+
+/// PEs of a pair share its keys and combine what they have. A PE that has none takes part all the same.
 void attend_few(tl::Context& tl, const AttentionLaunch& a, int me) {
   auto work = work_of(tl, a);
-  work.scores = DType::f32, work.blocks = 4, work.sums_by_matrix = false;  // here the vector unit has time
+  work.sums_by_matrix = false;  // here the vector unit has time
+  work.blocks = 8;              // and tiles of scores are small
+  const auto combine = [&](std::int64_t pair, std::optional<TileResult> value) {
+    if (value && value->reference.dtype() != DType::f32)
+      value->reference = tl.cast(value->reference, DType::f32);
+    Partial mine{{0, a.g.group() * a.g.S_q}, std::move(value)};
+    RowExchange(tl, a.g, me - a.g.first_pe(pair), members_with_keys(a.g, a.length(pair))).run(mine);
+    store_rows(tl, a, pair, mine);
+  };
+  std::optional<std::int64_t> without_keys;
   for (const auto& [pair, member] : pairs_of(a.g, me)) {
     const auto length = a.length(pair);
     QueryTile tile{pair, 0, a.g.S_q, length, a.causal, keys_of_member(a.g, member, length)};
-    if (!tile.blocks.empty()) work.tiles.push_back(std::move(tile));
+    if (tile.blocks.empty())
+      without_keys = pair;
+    else
+      work.tiles.push_back(std::move(tile));
   }
   if (a.g.split() > 1)
-    work.finish = [&tl, &a, me](const QueryTile& tile, const TileResult& whole) {
-      auto parts = in_parts(tl, whole, a.g.d);
-      const int member = me - a.g.first_pe(tile.pair);
-      if (!combine(tl, member, members_with_keys(a.g, a.length(tile.pair)), parts)) return;
-      store_parts(tl, a, tile, parts);
-    };
+    work.finish = [&](const QueryTile& tile, const TileResult& whole) { combine(tile.pair, whole); };
+  std::size_t blocks = 0;
+  for (const auto& tile : work.tiles) blocks += tile.blocks.size();
+  work.one_by_one = blocks <= kFewBlocks;
   record_attention(tl, work);
+  if (without_keys) combine(*without_keys, {});
 }
 
 }  // namespace
@@ -266,10 +326,10 @@ DPPolicy attention_keys(const topology::Machine& machine, const Shape& k, KeyPla
 Handle attention_into(Torch& torch, const Tensor& o, const Tensor& q, const Tensor& k, const Tensor& v,
                       const AttentionOptions& options) {
   check_shapes(q.shape(), k.shape(), v.shape());
-  const DType scores = options.scores.value_or(q.dtype());
-  check_dtypes(q, k, v, scores);
   AttentionLaunch a;
   a.g = geometry_of(torch.machine(), q.shape(), k.shape(), q.dtype());
+  const DType scores = options.scores.value_or(default_scores(a.g, q.dtype()));
+  check_dtypes(q, k, v, scores);
   a.lengths = lengths_of(a.g, options);
   a.causal = options.causal, a.copied = is_copied(k, v, a.g);
   a.scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(a.g.d))) * std::numbers::log2e;
@@ -287,7 +347,7 @@ Handle attention_into(Torch& torch, const Tensor& o, const Tensor& q, const Tens
   const Grid grid{a.g.pes, a.g.cubes};
   const std::vector<Tensor> tensors{q, k, v, o};
   if (a.g.shares_keys() && a.g.split() > 1)
-    return dist::launch_body(torch, {.name = options.name, .topology = "pe_tree_4", .grid = grid}, tensors,
+    return dist::launch_body(torch, {.name = options.name, .topology = "pe_digits_4", .grid = grid}, tensors,
                              kernel);
   return torch.launch_body({.name = options.name, .grid = grid}, tensors, kernel);
 }

@@ -147,22 +147,14 @@ Tiles cut(tl::Context& tl, const Tiles& tiles) {
   return pieces;
 }
 
-/// Pieces under each other: of each row of the result one piece is taken.
-tl::Tile stacked(tl::Context& tl, std::span<const tl::Tile> pieces) {
-  const auto row = tl.expand_dims(tl.arange(0, std::ssize(pieces)), 1);
-  auto all = tl.expand_dims(pieces[0], 0);
-  for (std::size_t i = 1; i < pieces.size(); ++i)
-    all = tl.where(row == static_cast<std::int64_t>(i), tl.expand_dims(pieces[i], 0), all);
-  return all;
-}
-
 /// The other way round: pieces as tiles of the shapes of `like`.
 Tiles joined(tl::Context& tl, const Tiles& pieces, const Tiles& like) {
   Tiles tiles;
   std::span<const tl::Tile> rest(pieces);
   for (const auto& tile : like) {
     const auto count = static_cast<std::size_t>(piece_count(tl, tile));
-    tiles.push_back(tl.reshape(stacked(tl, rest.first(count)), tile.shape()));
+    const auto all = count == 1 ? rest.front() : tl.cat(rest.first(count), 0);
+    tiles.push_back(tl.reshape(all, tile.shape()));
     rest = rest.subspan(count);
   }
   return tiles;

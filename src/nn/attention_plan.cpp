@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace kernbench::nn {
 namespace {
@@ -66,6 +67,15 @@ int members_with_keys(const AttentionGeometry& g, std::int64_t length) {
   return static_cast<int>(std::min<std::int64_t>(g.split(), ceil_div(length, g.dealt_keys())));
 }
 
+RowRange rows_of_member(const AttentionGeometry& g, int member) {
+  RowRange rows{0, g.group() * g.S_q};
+  int stride = 1;
+  while (stride * 4 < g.split()) stride *= 4;
+  for (int sharing = g.split(); sharing > 1; sharing = std::exchange(stride, stride / 4))
+    rows = rows.part(member / stride % 4, sharing / stride);
+  return rows;
+}
+
 std::vector<QueryTile> tiles_of_member(const AttentionGeometry& g, std::int64_t pair, int member,
                                        std::int64_t length, bool causal, QueryRange range) {
   std::vector<QueryTile> tiles;
@@ -96,7 +106,15 @@ DPPolicy queries_placed(const AttentionGeometry& g) {
 }
 
 DPPolicy results_placed(const AttentionGeometry& g) {
-  return g.shares_keys() ? pairs_placed(g, g.group() * g.S_q, 1) : queries_placed(g);
+  if (!g.shares_keys()) return queries_placed(g);
+  std::vector<ShardSpec> shards;
+  const auto rows = g.group() * g.S_q;
+  for (std::int64_t pair = 0; pair < g.pairs(); ++pair)
+    for (int member = 0; member < g.split(); ++member)
+      if (const auto mine = rows_of_member(g, member); !mine.empty())
+        shards.push_back(
+            rows_on(g, g.first_pe(pair) + member, pair * rows + mine.begin, mine.end - mine.begin));
+  return DPPolicy::given(std::move(shards));
 }
 
 DPPolicy keys_shared(const AttentionGeometry& g) {

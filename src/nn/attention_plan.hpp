@@ -47,6 +47,18 @@ std::vector<KeyBlock> keys_of_member(const AttentionGeometry& g, int member, std
 /// How many of a pair's PEs have any.
 int members_with_keys(const AttentionGeometry& g, std::int64_t length);
 
+/// Where the PEs of a pair share its keys, each ends with some rows of the result: those left to it when all of them are dealt
+/// at each level of the exchange, digit by digit to the base 4.
+struct RowRange {
+  std::int64_t begin = 0, end = 0;
+  bool empty() const { return begin >= end; }
+  RowRange part(int i, int n) const {
+    const auto rows = end - begin;
+    return {begin + rows * i / n, begin + rows * (i + 1) / n};
+  }
+};
+RowRange rows_of_member(const AttentionGeometry& g, int member);
+
 /// Tiles of the queries `range` of PE `member`, dealt forwards and backwards because later ones see more keys.
 std::vector<QueryTile> tiles_of_member(const AttentionGeometry& g, std::int64_t pair, int member,
                                        std::int64_t length, bool causal, QueryRange range);

@@ -8,10 +8,15 @@
 //   the update of the result follows the first exponentials of a step: the last product of the step before is done by then;
 //   small operations stand together, because an operand is fetched while one other operation computes, not two;
 //   row sums are settled a step late, and a tile is finished in the first step of the next one.
+//
+// With few blocks of keys, of few queries, the way from the last key to the result counts. Then a step is one block with a
+// product of its own, scores are made three blocks ahead, and results are added up a block late. With many blocks that would
+// be too many small operations: each waits for the TCM's port until the matrix unit has fetched an operand.
 #include "nn/attention_program.hpp"
 
 #include <algorithm>
 #include <deque>
+#include <optional>
 #include <utility>
 
 namespace kernbench::nn {
@@ -21,6 +26,7 @@ using tl::Tile;
 
 constexpr double kUnseen = -30000;  // added to the score of a key that a query does not see; f16 holds it
 constexpr std::size_t kEarly = 2;   // blocks by which products of the next step are ahead
+constexpr std::size_t kAhead = 3;   // the same one by one
 
 /// Some blocks of keys of one query tile.
 struct TileStep {
@@ -33,7 +39,8 @@ std::vector<TileStep> steps_of(const AttentionWork& work) {
   std::vector<TileStep> steps;
   for (const auto& tile : work.tiles) {
     const auto n = static_cast<std::ptrdiff_t>(tile.blocks.size());
-    const auto parts = (n + work.blocks - 1) / work.blocks;
+    const auto together = work.one_by_one ? 1 : work.blocks;
+    const auto parts = (n + together - 1) / together;
     for (std::ptrdiff_t i = 0; i < parts; ++i)  // alike, because a short step is a slow one
       steps.push_back({&tile,
                        {tile.blocks.begin() + i * n / parts, tile.blocks.begin() + (i + 1) * n / parts},
@@ -81,6 +88,7 @@ class AttentionProgram {
 
   void record() {
     if (steps_.empty()) return;
+    if (work_.one_by_one) return record_one_by_one();
     if (work_.sums_by_matrix) ones_ = tl_.full({work_.block, 1}, 1, work_.dtype);
     for (std::size_t i = 0; i < steps_[0].blocks.size(); ++i) multiply_keys(0, i);
     update_reference(0);
@@ -137,10 +145,7 @@ class AttentionProgram {
 
   /// The reference of the exponents in step n, −max · scale so far, and by how much what is there shrinks.
   void update_reference(std::size_t n) {
-    std::vector<Tile> maxima;
-    for (const auto& s : next_scores_) maxima.push_back(tl_.max(s, 1, true));
-    Tile m = maxima.front();
-    for (std::size_t i = 1; i < maxima.size(); ++i) m = tl_.maximum(m, maxima[i]);
+    Tile m = work_.sums_by_matrix ? largest_of_each() : largest_at_once();
     settle_sums();
     m = m * -work_.scale;
     if (!steps_[n].begins) {
@@ -149,6 +154,27 @@ class AttentionProgram {
     }
     reference_ = m;
     scores_ = std::exchange(next_scores_, {});
+  }
+
+  Tile largest_of_each() {
+    std::vector<Tile> maxima;
+    for (const auto& s : next_scores_) maxima.push_back(tl_.max(s, 1, true));
+    Tile m = maxima.front();
+    for (std::size_t i = 1; i < maxima.size(); ++i) m = tl_.maximum(m, maxima[i]);
+    return m;
+  }
+
+  /// Blocks of as many keys are compared before their rows are: fewer small operations.
+  Tile largest_at_once() {
+    Tile all = next_scores_.front(), rest;
+    for (std::size_t i = 1; i < next_scores_.size(); ++i) {
+      if (next_scores_[i].shape() == all.shape())
+        all = tl_.maximum(all, next_scores_[i]);
+      else
+        rest = tl_.max(next_scores_[i], 1, true);  // the last block may be smaller
+    }
+    const Tile m = tl_.max(all, 1, true);
+    return rest ? tl_.maximum(m, rest) : m;
   }
 
   void record_step(std::size_t n) {
@@ -163,13 +189,59 @@ class AttentionProgram {
       while (multiplied < std::min(count(n + 1), i + 1 + kEarly)) multiply_keys(n + 1, multiplied++);
       if (i >= count(n)) continue;
       shift_next();
-      const Tile p = tl_.exp2(shifted.front());
+      const Tile p = tl_.exp2(shifted.front(), {.out_dtype = work_.dtype});
       shifted.pop_front();
       if (i == 0) begin_update(steps_[n], shrink);
       add_block(p);
     }
     if (steps_[n].ends) ended_ = steps_[n].tile, ended_reference_ = reference;
     if (n + 1 < steps_.size()) update_reference(n + 1);
+  }
+
+  // ── one by one ──
+
+  /// A block whose products are made: its part of the result comes a block late.
+  struct Settled {
+    Tile o, l, shrink;  // no shrink: it is the first of its tile
+  };
+
+  void record_one_by_one() {
+    for (std::size_t n = 0; n < std::min(kAhead, steps_.size()); ++n) multiply_keys(n, 0);
+    refer_next(0);
+    for (std::size_t n = 0; n < steps_.size(); ++n) {
+      if (n + kAhead < steps_.size()) multiply_keys(n + kAhead, 0);
+      const Tile reference = reference_, shrink = shrink_;
+      const Tile shifted = shift(scores_.front(), reference);
+      scores_.erase(scores_.begin());
+      const Tile p = tl_.exp2(shifted, {.out_dtype = work_.dtype});
+      if (n + 1 < steps_.size()) refer_next(n + 1);
+      settle_block();
+      settled_ = {tl_.dot(p, values_.next()), tl_.sum(p, 1, true, {.out_dtype = DType::f32}), shrink};
+      if (!steps_[n].ends) continue;
+      settle_block();
+      work_.finish(*steps_[n].tile, {reference, l_, o_});
+    }
+  }
+
+  /// The reference of step n, and by how much what is there shrinks.
+  void refer_next(std::size_t n) {
+    scores_.push_back(next_scores_.front());
+    next_scores_.erase(next_scores_.begin());
+    Tile m = tl_.max(scores_.back(), 1, true) * -work_.scale;
+    shrink_ = {};
+    if (!steps_[n].begins) {
+      m = tl_.minimum(reference_, m);
+      shrink_ = tl_.exp2(m - reference_);
+    }
+    reference_ = m;
+  }
+
+  void settle_block() {
+    if (!settled_) return;
+    const auto& [o, l, shrink] = *settled_;
+    o_ = shrink ? tl_.fma(o_, shrink, o) : o;
+    l_ = shrink ? tl_.fma(l_, shrink, l) : l;
+    settled_.reset();
   }
 
   Tile shift(const Tile& s, const Tile& reference) { return tl_.fma(s, work_.scale, reference); }
@@ -187,18 +259,34 @@ class AttentionProgram {
 
   void add_block(const Tile& p) {
     const Tile v = values_.next();
-    const Tile weights = p.dtype() == work_.dtype ? p : tl_.cast(p, work_.dtype);
-    o_ = tl_.dot(weights, v, {.acc = o_});
+    o_ = tl_.dot(p, v, {.acc = o_});
     if (work_.sums_by_matrix) {
-      step_l_ = tl_.dot(weights, ones_.slice({{0, v.shape()[0]}, tl::all}), {.acc = step_l_});
+      step_l_ = tl_.dot(p, ones_.slice({{0, v.shape()[0]}, tl::all}), {.acc = step_l_});
     } else {
-      const auto sum = tl_.sum(p, 1, true);
-      step_l_ = step_l_ ? step_l_ + sum : sum;
+      add_weights(p);
     }
+  }
+
+  /// Weights of a step are added up before their rows are.
+  void add_weights(const Tile& p) {
+    if (!step_p_)
+      step_p_ = p;
+    else if (step_p_.shape() == p.shape())
+      step_p_ = tl_.add(step_p_, p, {.out_dtype = DType::f32});
+    else
+      step_l_ = tl_.sum(p, 1, true, {.out_dtype = DType::f32});
+  }
+
+  void sum_weights() {
+    if (!step_p_) return;
+    const auto sum = tl_.sum(step_p_, 1, true, {.out_dtype = DType::f32});
+    step_l_ = step_l_ ? step_l_ + sum : sum;
+    step_p_ = {};
   }
 
   /// Row sums are taken a step late: the matrix unit has them by then.
   void settle_sums() {
+    sum_weights();
     if (late_l_) l_ = late_shrink_ ? tl_.fma(l_, late_shrink_, late_l_) : late_l_;
     late_l_ = step_l_, late_shrink_ = settled_shrink_;
     step_l_ = {};
@@ -207,7 +295,7 @@ class AttentionProgram {
   /// The tile that has ended, if there is one.
   void finish_tile() {
     if (!ended_) return;
-    while (late_l_ || step_l_) settle_sums();
+    while (late_l_ || step_l_ || step_p_) settle_sums();
     work_.finish(*ended_, {ended_reference_, l_, o_});
     ended_ = nullptr;
   }
@@ -222,9 +310,11 @@ class AttentionProgram {
   Tile reference_, shrink_;           // of the step that comes
   Tile o_, l_;                        // of the tile so far
   Tile step_l_, settled_shrink_;      // row sums of this step, and the factor of those before
+  Tile step_p_;                       // weights of this step whose rows are not summed yet
   Tile late_l_, late_shrink_;         // the same of the step before
   const QueryTile* ended_ = nullptr;  // not finished yet
   Tile ended_reference_;
+  std::optional<Settled> settled_;  // one by one
 };
 
 }  // namespace

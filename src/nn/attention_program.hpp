@@ -40,6 +40,7 @@ struct AttentionWork {
   std::int64_t block = 128;    // the most keys of a block
   int blocks = 4;              // that share one update of the result
   bool sums_by_matrix = true;  // row sums as a product with ones: where the vector unit is what limits
+  bool one_by_one = false;     // few blocks, of few queries: each is settled by itself
   std::function<tl::Ptr(std::int64_t pair, std::int64_t position)> q_at;  // of the first head of the group
   std::int64_t head_stride = 0;                                           // elements from head to head
   std::function<tl::Ptr(std::int64_t pair, std::int64_t key)> k_at, v_at;
