@@ -187,3 +187,51 @@ def test_limits_of_numbers_that_a_file_takes_from_torch(torch, tmp_path):
     assert result(torch, triton.load(tmp_path / "main.py", "kernel"), 3) == [-65504, np.float32(2**31 - 1), 2**-7]
     with pytest.raises(AttributeError, match="cuda"):
         result(torch, triton.load(tmp_path / "main.py", "hopeless"))
+
+
+COMPILED = '''
+from torch._inductor.async_compile import AsyncCompile
+async_compile = AsyncCompile()
+
+triton_poi_fused_relu_0 = async_compile.triton('triton_poi_fused_relu_0', \'\'\'
+import triton
+import triton.language as tl
+from torch._inductor.runtime import triton_helpers, triton_heuristics
+from torch._inductor.runtime.triton_helpers import libdevice, math as tl_math
+triton_helpers.set_driver_to_gpu()
+
+@triton_heuristics.pointwise(size_hints={'x': 8}, filename=__file__)
+@triton.jit
+def triton_(out_ptr0, in_ptr0, xnumel, XBLOCK : tl.constexpr):
+    xindex = tl.program_id(0) * XBLOCK + tl.arange(0, XBLOCK)[:]
+    xmask = xindex < xnumel
+    tmp0 = tl.load(in_ptr0 + (xindex), xmask)
+    tmp1 = tl.full([1], 0, tl.int32)
+    tmp2 = triton_helpers.maximum(tmp1, tmp0)
+    tl.store(out_ptr0 + (xindex), tl_math.abs(tmp2), xmask)
+\'\'\', device_str='cuda')
+
+triton_red_fused_sum_1 = async_compile.triton('triton_red_fused_sum_1', \'\'\'
+import triton
+import triton.language as tl
+from torch._inductor.runtime import triton_helpers
+@triton.jit
+def triton_(out_ptr0, in_ptr0, xnumel, XBLOCK : tl.constexpr):
+    tmp0 = tl.load(in_ptr0 + tl.arange(0, XBLOCK)[None, :])
+    value, index = triton_helpers.max_with_index(tmp0, tl.arange(0, XBLOCK)[None, :], 1)
+    rows, order = triton_helpers.sort_with_index(tmp0, tl.arange(0, XBLOCK)[None, :], None, 1, stable=False, descending=True)
+    tl.store(out_ptr0 + tl.arange(0, 1), index)
+    tl.store(out_ptr0 + 1 + tl.arange(0, XBLOCK)[None, :], order)
+\'\'\', device_str='cuda')
+'''
+
+
+def test_kernels_that_torchs_compiler_has_written(torch, tmp_path):
+    file = tmp_path / "output_code.py"
+    file.write_text(COMPILED)
+    x = torch.from_numpy(np.array([3, -1, 7, 0, -5, 2, 1, 4], np.float32))
+    relu = triton.load(file, "triton_poi_fused_relu_0")
+    assert result(torch, relu, 8, x, 8, XBLOCK=8) == [3, 0, 7, 0, 0, 2, 1, 4]
+    assert COMPILED.splitlines()[relu.fn.__code__.co_firstlineno - 1] == "@triton.jit"
+    order = [2, 7, 0, 5, 6, 3, 1, 4]  # of 7, 4, 3, 2, 1, 0, −1, −5
+    assert result(torch, triton.load(file, "triton_red_fused_sum_1"), 9, x, 8, XBLOCK=8, dtype=np.int32) == [2] + order

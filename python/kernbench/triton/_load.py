@@ -70,10 +70,26 @@ class _Definitions(ast.NodeVisitor):
                 self.inner.setdefault(part.name, []).append(part)
 
     def visit_Assign(self, node):
+        kernel = self._kernel_in_text(node)
+        if kernel is not None:
+            return self.add(node.targets[0].id, kernel)
         for target in node.targets:
             for name in ast.walk(target):
                 if isinstance(name, ast.Name):
                     self.add(name.id, node)
+
+    def _kernel_in_text(self, node):
+        """`name = async_compile.triton("name", text)`, as torch's compiler writes it: the kernel in the text, at the file's lines."""
+        if not isinstance(node.value, ast.Call) or not isinstance(node.targets[0], ast.Name):
+            return None
+        texts = [a for a in node.value.args if isinstance(a, ast.Constant) and isinstance(a.value, str) and "@triton.jit" in a.value]
+        if not texts:
+            return None
+        tree = ast.parse(texts[0].value)
+        ast.increment_lineno(tree, texts[0].lineno - 1)
+        self.visit(tree)
+        kernels = [n for n in tree.body if isinstance(n, ast.FunctionDef)]
+        return kernels[-1] if kernels else None
 
     def visit_AnnAssign(self, node):
         if isinstance(node.target, ast.Name) and node.value is not None:
@@ -207,6 +223,7 @@ class _File:
             self.space[name] = self._imported(node, name)
         elif isinstance(node, ast.FunctionDef):
             self._define(node)
+            self.space[name] = self.space[node.name]
         else:
             reads = _reads(node)
             if name in reads:  # kernel = triton.jit(kernel): what it was before comes first
@@ -365,7 +382,7 @@ class _Module(python_types.ModuleType):
 # What projects import from a module of their own that wraps Triton: `from vllm.triton_utils import tl, triton`.
 _STAND_INS = {"triton": "triton", "tl": "triton.language", "libdevice": "triton.language.extra.libdevice",
               "tldevice": "triton.language.extra.libdevice", "math": "triton.language.math",
-              "triton_lang_extension": "triton.language"}
+              "triton_lang_extension": "triton.language", "triton_helpers": "triton._inductor"}
 
 
 def _without_annotations(arguments):

@@ -66,15 +66,20 @@ def trans(x, *axes):
     return _view(x, lambda n: np.transpose(n, order), lambda t: current().core().trans(t, order))
 
 
+def _broadcasts(shape, to):
+    try:
+        return np.broadcast_shapes(shape, to) == to
+    except ValueError:
+        return False
+
+
 def broadcast_to(x, *shape):
     shape = _ints(shape)
     x = as_tensor(x)
     if x.shape == shape:
         return x
-    try:
-        np.broadcast_shapes(x.shape, shape)
-    except ValueError:
-        raise KernelValueError(f"a block of shape {shape_text(x.shape)} does not broadcast to {shape_text(shape)}") from None
+    if not _broadcasts(x.shape, shape):
+        raise KernelValueError(f"a block of shape {shape_text(x.shape)} does not broadcast to {shape_text(shape)}")
     if x.known and not x.shape and x.tile is None and x.made is None and not isinstance(x.dtype, pointer_type):
         data = np.full(shape, x.data, x.dtype.numpy)
         return tensor(x.dtype, shape, data, made=lambda: current().core().full(shape, float(x.data), core_type(x.dtype)))
