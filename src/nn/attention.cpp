@@ -278,8 +278,9 @@ constexpr std::size_t kFewBlocks = 8;
 /// PEs of a pair share its keys and combine what they have. A PE that has none takes part all the same.
 void attend_few(tl::Context& tl, const AttentionLaunch& a, int me) {
   auto work = work_of(tl, a);
-  work.sums_by_matrix = false;  // here the vector unit has time
-  work.blocks = 8;              // and tiles of scores are small
+  work.sums_by_matrix = false;                 // here the vector unit has time
+  work.blocks = 8;                             // and tiles of scores are small
+  work.loads_ahead = work.products_ahead = 3;  // between steps the vector unit takes a while
   const auto combine = [&](std::int64_t pair, std::optional<TileResult> value) {
     if (value && value->reference.dtype() != DType::f32)
       value->reference = tl.cast(value->reference, DType::f32);

@@ -25,8 +25,7 @@ namespace {
 using tl::Tile;
 
 constexpr double kUnseen = -30000;  // added to the score of a key that a query does not see; f16 holds it
-constexpr std::size_t kEarly = 2;   // blocks by which products of the next step are ahead
-constexpr std::size_t kAhead = 3;   // the same one by one
+constexpr std::size_t kAhead = 3;   // blocks by which scores are ahead, one by one
 
 /// Some blocks of keys of one query tile.
 struct TileStep {
@@ -50,17 +49,18 @@ std::vector<TileStep> steps_of(const AttentionWork& work) {
   return steps;
 }
 
-/// The operand blocks of all steps in order, each loaded one block before it is needed.
+/// The operand blocks of all steps in order, each loaded some blocks before it is needed.
 class BlockStream {
  public:
   using Load = std::function<Tile(const QueryTile&, const KeyBlock&)>;
-  BlockStream(const std::vector<TileStep>& steps, Load load) : load_(std::move(load)) {
+  BlockStream(const std::vector<TileStep>& steps, std::size_t ahead, Load load)
+      : ahead_(ahead), load_(std::move(load)) {
     for (const auto& step : steps)
       for (const auto& block : step.blocks) blocks_.push_back({step.tile, &block});
   }
 
   Tile next() {
-    while (loaded_.size() <= 1 && loads_ < blocks_.size()) {
+    while (loaded_.size() <= ahead_ && loads_ < blocks_.size()) {
       loaded_.push_back(load_(*blocks_[loads_].first, *blocks_[loads_].second));
       ++loads_;
     }
@@ -70,6 +70,7 @@ class BlockStream {
   }
 
  private:
+  const std::size_t ahead_;
   Load load_;
   std::size_t loads_ = 0;
   std::vector<std::pair<const QueryTile*, const KeyBlock*>> blocks_;
@@ -82,9 +83,10 @@ class AttentionProgram {
       : tl_(tl),
         work_(work),
         steps_(steps_of(work)),
-        keys_(steps_, [&](const QueryTile& t, const KeyBlock& b) { return load_block(work_.k_at, t, b); }),
-        values_(steps_, [&](const QueryTile& t, const KeyBlock& b) { return load_block(work_.v_at, t, b); }) {
-  }
+        keys_(steps_, work.loads_ahead,
+              [&](const QueryTile& t, const KeyBlock& b) { return load_block(work_.k_at, t, b); }),
+        values_(steps_, work.loads_ahead,
+                [&](const QueryTile& t, const KeyBlock& b) { return load_block(work_.v_at, t, b); }) {}
 
   void record() {
     if (steps_.empty()) return;
@@ -186,7 +188,8 @@ class AttentionProgram {
     shift_next();
     std::size_t multiplied = 0;
     for (std::size_t i = 0; i < std::max(count(n), count(n + 1)); ++i) {
-      while (multiplied < std::min(count(n + 1), i + 1 + kEarly)) multiply_keys(n + 1, multiplied++);
+      while (multiplied < std::min(count(n + 1), i + 1 + work_.products_ahead))
+        multiply_keys(n + 1, multiplied++);
       if (i >= count(n)) continue;
       shift_next();
       const Tile p = tl_.exp2(shifted.front(), {.out_dtype = work_.dtype});

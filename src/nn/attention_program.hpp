@@ -35,12 +35,14 @@ struct AttentionWork {
   std::int64_t group = 1;  // query heads of a K/V head
   std::int64_t d = 128;
   DType dtype = DType::f16;
-  double scale = 1;            // of scores, in powers of two
-  DType scores = DType::f16;   // in which they are kept
-  std::int64_t block = 128;    // the most keys of a block
-  int blocks = 4;              // that share one update of the result
-  bool sums_by_matrix = true;  // row sums as a product with ones: where the vector unit is what limits
-  bool one_by_one = false;     // few blocks, of few queries: each is settled by itself
+  double scale = 1;                // of scores, in powers of two
+  DType scores = DType::f16;       // in which they are kept
+  std::int64_t block = 128;        // the most keys of a block
+  int blocks = 4;                  // that share one update of the result
+  bool sums_by_matrix = true;      // row sums as a product with ones: where the vector unit is what limits
+  std::size_t loads_ahead = 1;     // blocks that are loaded before they are needed
+  std::size_t products_ahead = 2;  // blocks by which products of the next step are ahead
+  bool one_by_one = false;         // few blocks, of few queries: each is settled by itself
   std::function<tl::Ptr(std::int64_t pair, std::int64_t position)> q_at;  // of the first head of the group
   std::int64_t head_stride = 0;                                           // elements from head to head
   std::function<tl::Ptr(std::int64_t pair, std::int64_t key)> k_at, v_at;
