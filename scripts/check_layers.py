@@ -13,7 +13,7 @@ import re
 import sys
 
 LAYERS = ["base", "sim", "topology", "address", "isa", "tl", "device", "trace", "data", "runtime", "ccl", "dist", "nn", "bench",
-          "report", "sweep", "cli", "python"]
+          "report", "sweep", "web", "cli", "python"]
 # Layers that must not know each other although one stands above the other.
 STRANGERS = [("tl", "device")]
 # The faces of the whole: public headers in the plain namespace that are not of base.

@@ -3,7 +3,8 @@ import { hideTip, make, section, showTip } from "./dom.js";
 import { heat, heatGradient, loadAt, meanLoad } from "./colour.js";
 import { percent, time } from "./format.js";
 
-const STYLE = `
+/** Colours of the page in place of the drawing's own. */
+export const planStyle = `
 :host { display: block; }
 svg { width: 100%; height: auto; min-width: 640px; display: block; fill: var(--ink); }
 .page { fill: var(--ground); } .muted { fill: var(--muted); } .sip { fill: var(--sip); stroke: var(--line); } .cube { fill: var(--cube); stroke: var(--wire); }
@@ -99,7 +100,7 @@ class Painter {
 function drawingOf(data) {
   const host = make("div", { class: "drawing" }), root = host.attachShadow({ mode: "open" });
   root.append(document.getElementById(`plan-${data.plan}`).content.cloneNode(true));
-  root.append(make("style", {}, STYLE));
+  root.append(make("style", {}, planStyle));
   return { host, root };
 }
 

@@ -31,6 +31,7 @@ from ._log import OpLog
 from ._collectives import collective, collectives
 from ._probe import probe
 from ._sweep import sweep
+from ._saved import SavedRun, report, show
 from ._torch import Torch
 from . import _core, _machine, dtensor, nn
 

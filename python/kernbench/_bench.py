@@ -4,6 +4,7 @@ import inspect
 from . import _core
 from ._core import Param
 from ._log import OpLog
+from ._saved import SavedRun
 from ._torch import Torch, machine_of
 
 
@@ -84,16 +85,19 @@ def describe_bench(name):
 
 
 def run_bench(name, machine="default", *, device="all", verify=False, hazards=False, strict=False, threads=0, ccl="",
-              ccl_overrides=(), **options):
+              ccl_overrides=(), save="", **options):
     """Runs a bench and returns everything there is to say about it: `.line`, `.total_ns`, `.critical_path`, `.hazards` …
 
     Hazards are looked for with `hazards=True`, `verify=True` or `strict=True`; else `.hazards` is None. Without `ccl` the
-    `ccl.yaml` of the current folder is used, else the one that ships."""
+    `ccl.yaml` of the current folder is used, else the one that ships. `save` keeps everything it did in a file, and `.saved`
+    is then a SavedRun."""
     if callable(name):
         name = getattr(name, "bench_name", None) or bench(name).bench_name
     words = [f"{key}={_word(value)}" for key, value in options.items()]
-    result = _core.run_bench(name, words, machine_of(machine), device, verify, hazards, strict, threads, str(ccl), list(ccl_overrides))
+    result = _core.run_bench(name, words, machine_of(machine), device, verify, hazards, strict, threads, str(ccl), list(ccl_overrides),
+                             str(save))
     result.log = OpLog(result._log)
+    result.saved = SavedRun(save) if save else None
     return result
 
 

@@ -149,9 +149,19 @@ class Torch(_core.Torch):
         """How fast the launches so far could have been at best, by other means than the simulation."""
         return self._result().lower_bound_ns
 
-    def save(self, path):
-        """Keeps everything the run did in a file, for `kernbench explain`, `trace`, `diff` and `report`."""
+    def save_run(self, path):
+        """Keeps everything the run did in a file, for `kernbench explain`, `trace`, `diff`, `report` and `web`: a SavedRun,
+        which shows itself in a notebook. What was submitted is simulated first; of a program that fails, what it did before."""
+        from ._errors import SimulationError
+        from ._saved import SavedRun
+        try:
+            self.synchronize()
+        except SimulationError:
+            pass
         self._save(str(path))
+        return SavedRun(path)
+
+    save = save_run
 
     def hazards(self):
         """What the simulated hardware would not forgive."""

@@ -85,6 +85,7 @@ int run(int argc, char** argv, Registry& registry) {
   cli::add_probe_command(app, session);
   cli::add_report_command(app, session);
   cli::add_sweep_command(app, session);
+  cli::add_web_command(app, session);
   cli::add_completion_command(app, session);
   cli::add_version_command(app, session);
   for (CLI::App* command : app.get_subcommands({})) command->group("Commands");

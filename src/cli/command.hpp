@@ -34,6 +34,7 @@ void add_describe_command(CLI::App& app, Session& session);
 void add_ccl_command(CLI::App& app, Session& session);
 void add_report_command(CLI::App& app, Session& session);
 void add_sweep_command(CLI::App& app, Session& session);
+void add_web_command(CLI::App& app, Session& session);
 void add_probe_command(CLI::App& app, Session& session);
 void add_completion_command(CLI::App& app, Session& session);
 void add_version_command(CLI::App& app, Session& session);

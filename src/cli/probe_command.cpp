@@ -13,6 +13,7 @@
 #include "cli/probe_matrix.hpp"
 #include "cli/probe_report.hpp"
 #include "kernbench/error.hpp"
+#include "report/probe_json.hpp"
 
 namespace kernbench::cli {
 namespace {
@@ -59,7 +60,8 @@ int run_catalogue_command(const Session& session, const Common& common) {
   Prober prober(common.machine.load(session.registry));
   const device::Catalogue catalogue = device::run_catalogue(prober);
   answer(
-      common.json, [&] { return json_text(catalogue_json(prober.machine(), prober.graph(), catalogue)); },
+      common.json,
+      [&] { return json_text(report::catalogue_json(prober.machine(), prober.graph(), catalogue)); },
       [&] { return catalogue_text(prober.machine(), prober.graph(), catalogue); });
   return catalogue.holds() ? 0 : 1;
 }
@@ -86,7 +88,7 @@ int run_pair(const Session& session, const PairOptions& options, Bytes for_memor
   const Bytes bytes = options.bytes >= 0 ? Bytes(options.bytes) : memory ? for_memory : for_message;
   const auto result = prober.measure(prober.make_case(from, to, options.direction(), bytes, options.offset));
   answer(
-      options.json, [&] { return json_text(probe_json(prober.graph(), result)); },
+      options.json, [&] { return json_text(report::probe_json(prober.graph(), result)); },
       [&] { return probe_text(prober.graph(), result); });
   return result.agrees() ? 0 : 1;
 }

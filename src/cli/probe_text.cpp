@@ -5,6 +5,7 @@
 #include "base/text.hpp"
 #include "cli/percent.hpp"
 #include "cli/probe_report.hpp"
+#include "report/probe_json.hpp"
 #include "topology/figures.hpp"
 
 namespace kernbench::cli {
@@ -12,7 +13,6 @@ namespace {
 
 using device::Catalogue;
 using device::CatalogueCase;
-using device::Direction;
 using device::Invariant;
 using device::ProbeHop;
 using device::ProbeLeg;
@@ -84,7 +84,7 @@ std::vector<std::string> leg_words(const Graph& graph, const ProbeResult& result
 }
 
 std::string hops_text(const Graph& graph, const std::string& name, const ProbeResult& result) {
-  std::string text = fmt::format("{}, {}\n", name, op_name(result));
+  std::string text = fmt::format("{}, {}\n", name, report::op_name(result));
   for (const ProbeLeg leg : {ProbeLeg::request, ProbeLeg::data, ProbeLeg::ack})
     if (const auto words = leg_words(graph, result, leg); !words.empty())
       text += wrapped(fmt::format("  {:<16}", leg_name(result, leg)), words, 18);
@@ -97,8 +97,8 @@ std::string times_table(const Catalogue& catalogue) {
   for (const CatalogueCase& c : catalogue.cases)
     for (const ProbeResult* r : {&c.write, &c.read})
       text += fmt::format("{:<28} {:<6} {:>12} {:>12.2f} {:>12.2f} {:>9}   {}\n",
-                          r == &c.write ? c.distance.name : "", op_name(*r), ns(r->total), r->effective_gbs(),
-                          r->bottleneck_gbs(), percent(r->utilization()), verdict(*r));
+                          r == &c.write ? c.distance.name : "", report::op_name(*r), ns(r->total),
+                          r->effective_gbs(), r->bottleneck_gbs(), percent(r->utilization()), verdict(*r));
   return text;
 }
 
@@ -109,7 +109,7 @@ std::string parts_table(const Catalogue& catalogue) {
   for (const CatalogueCase& c : catalogue.cases)
     for (const ProbeResult* r : {&c.write, &c.read})
       text += fmt::format("{:<28} {:<6} {:>10} {:>11} {:>14} {:>10} {:>10} {:>12}\n",
-                          r == &c.write ? c.distance.name : "", op_name(*r), ns(r->parts.wire),
+                          r == &c.write ? c.distance.name : "", report::op_name(*r), ns(r->parts.wire),
                           ns(r->parts.overhead), ns(r->parts.serialization), ns(r->parts.memory),
                           ns(r->parts.ack), ns(r->parts.total()));
   const bool all_exact =
@@ -144,13 +144,8 @@ std::string invariants_text(const Catalogue& catalogue) {
 
 }  // namespace
 
-const char* op_name(const ProbeResult& result) {
-  if (!result.what.op) return "message";
-  return *result.what.op == Direction::read ? "read" : "write";
-}
-
 std::string probe_text(const Graph& graph, const ProbeResult& result) {
-  std::string text = fmt::format("{} {} → {}, {}", op_name(result), graph.path(result.what.from),
+  std::string text = fmt::format("{} {} → {}, {}", report::op_name(result), graph.path(result.what.from),
                                  graph.path(result.what.to), to_string(result.what.bytes));
   if (result.what.offset != 0) text += fmt::format(" at offset {}", result.what.offset);
   text += fmt::format("\n\n{:<16} {:>14} ns\n", "time", ns(result.total));

@@ -22,6 +22,7 @@
 #include "kernbench/torch.hpp"
 #include "report/html.hpp"
 #include "report/save.hpp"
+#include "report/shell_word.hpp"
 
 namespace kernbench::cli {
 namespace {
@@ -71,24 +72,15 @@ void write_result(const RunCommand& command, const bench::RunResult& result, con
   write_stdout(run_headline(result) + (command.quiet ? "" : "\n" + run_summary(result)));
 }
 
-/// A word as a shell takes it.
-std::string quoted(const std::string& word) {
-  const bool plain = !word.empty() && word.find_first_of(" \t\n'\"\\$`*?[]{}()<>|&;#~!") == word.npos;
-  if (plain) return word;
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
-}
-
 /// What makes the same run again. `ccl` is where its collectives came from: of a file of the current folder too.
 report::RunRecipe recipe_of(const RunCommand& command, const std::string& ccl_source) {
   const std::string ccl = ccl_source == "default ccl.yaml" ? "default" : ccl_source;
-  std::string text = fmt::format("kernbench run --bench {}", quoted(command.bench));
-  for (const std::string& word : command.words) text += " " + quoted(word);
-  if (command.machine.file != "default") text += " --topology " + quoted(command.machine.file);
-  for (const std::string& one : command.machine.overrides) text += " --set " + quoted(one);
-  if (ccl != "default") text += " --ccl " + quoted(ccl);
-  if (command.device != "all") text += " --device " + quoted(command.device);
+  std::string text = fmt::format("kernbench run --bench {}", report::shell_word(command.bench));
+  for (const std::string& word : command.words) text += " " + report::shell_word(word);
+  if (command.machine.file != "default") text += " --topology " + report::shell_word(command.machine.file);
+  for (const std::string& one : command.machine.overrides) text += " --set " + report::shell_word(one);
+  if (ccl != "default") text += " --ccl " + report::shell_word(ccl);
+  if (command.device != "all") text += " --device " + report::shell_word(command.device);
   if (command.verify) text += " --verify-data";
   if (command.hazards) text += " --hazards";
   if (command.strict) text += " --strict";

@@ -13,6 +13,7 @@
 #include "kernbench/run_bench.hpp"
 #include "python/host.hpp"
 #include "python/registry.hpp"
+#include "report/save.hpp"
 
 namespace kernbench::python {
 
@@ -162,7 +163,7 @@ auto listening(Fn fn) {
 bench::RunResult run_bench(const std::string& name, const std::vector<std::string>& words,
                            const topology::Machine& machine, const std::string& device, bool verify,
                            bool hazards, bool strict, int threads, const std::string& ccl,
-                           const std::vector<std::string>& ccl_overrides) {
+                           const std::vector<std::string>& ccl_overrides, const std::string& save) {
   const Bench& bench = registry().benches.at(name);
   const Options options = bench.read_options(words);
   raised() = nullptr;
@@ -177,6 +178,12 @@ bench::RunResult run_bench(const std::string& name, const std::vector<std::strin
     how.strict = strict;
     how.threads = threads;
     how.interrupt = &interrupt;
+    if (!save.empty()) {
+      report::check_place(save);
+      how.finished = [&](Torch& torch, const bench::RunResult& result) {
+        report::save(result, torch, {"", result.ccl, ccl_overrides, verify}, save, {.interrupt = &interrupt});
+      };
+    }
     return bench::run(bench, options, machine, how);
   });
 }

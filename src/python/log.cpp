@@ -8,6 +8,9 @@
 #include "kernbench/saved_run.hpp"
 #include "kernbench/trace.hpp"
 #include "python/host.hpp"
+#include "python/registry.hpp"
+#include "report/explain.hpp"
+#include "report/html.hpp"
 
 namespace kernbench::python {
 namespace {
@@ -174,6 +177,23 @@ void bind_log(py::module_& m) {
         return trace::to_text(trace::compare(before, after, limit), after);
       },
       py::arg("before"), py::arg("after"), py::arg("limit") = 20);
+  m.def(
+      "saved_json", [](const std::string& path) { return SavedRun::open(path).json(); }, py::arg("path"));
+  m.def(
+      "saved_query",
+      [](const std::string& path, const std::string& sql) { return SavedRun::open(path).query(sql); },
+      py::arg("path"), py::arg("sql"));
+  m.def(
+      "explain_run", [](const std::string& path) { return report::explanation(SavedRun::open(path)); },
+      py::arg("path"));
+  m.def(
+      "report_page",
+      [](const std::vector<std::string>& paths) {
+        std::vector<SavedRun> runs;
+        for (const std::string& path : paths) runs.push_back(SavedRun::open(path));
+        return report::html_page(runs, registry().components);
+      },
+      py::arg("paths"), py::call_guard<py::gil_scoped_release>());
   auto torch = py::reinterpret_borrow<py::class_<PyTorch>>(m.attr("Torch"));
   torch.def("_log", [](const PyTorch& s) { return s.host->torch_to_look_at().log(); });
   torch.def("_save", [](const PyTorch& s, const std::string& path) {

@@ -5,7 +5,7 @@
 
 namespace kernbench::report {
 
-/// Ended by a null name. In the order in which a page needs its modules: those that others import come first.
+/// Ended by a null name.
 extern const EmbeddedText kEmbeddedTexts[];
 
 }  // namespace kernbench::report

@@ -34,7 +34,7 @@ std::vector<EngineLoad> engine_loads(const PageOps& all, Time bucket, std::size_
   for (const PageOp& op : all.ops) {
     if (op.busy_end <= op.busy_begin) continue;
     const auto& kind = all.kinds[static_cast<std::size_t>(op.kind)];
-    intervals[{all.tracks[static_cast<std::size_t>(op.track)].pe, engine_of(kind)}].push_back(
+    intervals[{all.tracks[static_cast<std::size_t>(op.track)].pe, busy_engine(kind)}].push_back(
         {op.busy_begin, op.busy_end});
   }
   std::vector<EngineLoad> loads;

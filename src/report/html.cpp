@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <sstream>
 
 #include "base/text.hpp"
@@ -25,12 +27,18 @@ std::string_view embedded(std::string_view name) {
   return file->text;
 }
 
+/// In the order in which they need each other.
+constexpr std::array kReportModules = {"format.js",  "dom.js",  "colour.js",   "charts.js", "summary.js",
+                                       "compare.js", "plan.js", "timeline.js", "tables.js", "main.js"};
+constexpr std::array kAppModules = {"format.js",   "dom.js",       "colour.js", "charts.js",
+                                    "summary.js",  "plan.js",      "api.js",    "machine_page.js",
+                                    "run_page.js", "runs_page.js", "app.js"};
+
 /// All modules as one: imports go, for everything is there; exports become plain declarations.
-std::string joined_modules() {
+std::string joined_modules(std::span<const char* const> modules) {
   std::string script;
-  for (const EmbeddedText* file = kEmbeddedTexts; file->name != nullptr; ++file) {
-    if (!std::string_view(file->name).ends_with(".js")) continue;
-    std::istringstream lines(file->text);
+  for (const char* name : modules) {
+    std::istringstream lines{std::string(embedded(name))};
     for (std::string line; std::getline(lines, line);) {
       if (line.starts_with("import ")) continue;
       script += line.starts_with("export ") ? line.substr(7) : line;
@@ -79,8 +87,11 @@ class PageContent {
   const Json& runs() const { return runs_; }
   std::string title() const {
     std::string names;
-    for (const Json& run : runs_)
-      names += (names.empty() ? "" : " · ") + run["run"].value("bench", run["file"].get<std::string>());
+    for (const Json& run : runs_) {
+      const Json bench = run["run"].value("bench", Json());
+      const bool named = bench.is_string() && bench != "";  // a program of one's own has no bench
+      names += (names.empty() ? "" : " · ") + (named ? bench : run["file"]).get<std::string>();
+    }
     return names;
   }
 
@@ -116,9 +127,14 @@ std::string html_page(const std::vector<SavedRun>& runs, const topology::Registr
   }
   return filled(embedded("report.html"), {{"title", as_markup(content.title())},
                                           {"style", std::string(embedded("style.css"))},
-                                          {"script", joined_modules()},
+                                          {"script", joined_modules(kReportModules)},
                                           {"plans", content.templates()},
                                           {"data", inlined({{"runs", content.runs()}})}});
+}
+
+std::string app_page() {
+  return filled(embedded("app.html"),
+                {{"style", std::string(embedded("style.css"))}, {"script", joined_modules(kAppModules)}});
 }
 
 }  // namespace kernbench::report

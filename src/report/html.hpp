@@ -14,4 +14,7 @@ namespace kernbench::report {
 std::string html_page(const std::vector<SavedRun>& runs, const topology::Registry& registry,
                       const std::vector<std::string>& names = {});
 
+/// The page of `kernbench web`. It asks the server that it came from for everything it shows.
+std::string app_page();
+
 }  // namespace kernbench::report

@@ -48,7 +48,7 @@ void mark_busy(PageOp& op, std::string_view engine, const SavedOp& saved) {
 
 }  // namespace
 
-std::string_view engine_of(std::string_view kind) {
+std::string_view busy_engine(std::string_view kind) {
   if (kind == "gemm" || kind == "tile_gemm") return "gemm";
   if (kind == "math" || kind == "tile_math") return "math";
   if (kind == "dma_read" || kind == "tile_dma_in" || kind == "load_scalar") return "dma_read";
@@ -72,7 +72,7 @@ PageOps read_ops(const SavedRun& run) {
               .end = saved.end,
               .busy_begin = {},
               .busy_end = {}};
-    mark_busy(op, engine_of(saved.kind), saved);
+    mark_busy(op, busy_engine(saved.kind), saved);
     all.phase_sums.resize(all.kinds.size());
     for (std::size_t i = 0; i < 4; ++i)
       all.phase_sums[static_cast<std::size_t>(op.kind)][i] += saved.phases[i];

@@ -34,6 +34,6 @@ struct PageOps {
 PageOps read_ops(const SavedRun& run);
 
 /// The engine an operation of this kind keeps busy: `gemm`, `math`, `dma_read`, `dma_write`, `queue`. Empty: none.
-std::string_view engine_of(std::string_view kind);
+std::string_view busy_engine(std::string_view kind);
 
 }  // namespace kernbench::report

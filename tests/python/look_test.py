@@ -47,6 +47,31 @@ def test_the_op_log_goes_to_pandas_and_to_a_file(torch, tmp_path):
     assert again.compare(torch.log())
 
 
+def test_a_saved_run_shows_itself(torch, tmp_path):
+    run = torch.save_run(tmp_path / "a.db")
+    assert run.hash == torch.hash() and run.total_ns == torch.result().total_ns and run.facts["ops"] == len(torch.log())
+    assert run.query("SELECT count(*) FROM ops WHERE kind = 'dma_read'") == [(32,)]
+    assert "what limits it" in run.explain() and "a.db" in repr(run)
+    inline = run._repr_html_()
+    assert inline.startswith("<iframe") and 'sandbox="allow-scripts"' in inline and "&lt;!doctype html&gt;" in inline
+    assert run.report(tmp_path / "page.html") == str(tmp_path / "page.html")
+    assert (tmp_path / "page.html").read_text().startswith("<!doctype html>")
+    with pytest.raises(kb.InputError, match="nowhere"):
+        run.query("SELECT * FROM nowhere")
+    with pytest.raises(kb.InputError, match="missing.db"):
+        kb.SavedRun(tmp_path / "missing.db")
+
+
+def test_benches_are_saved_and_shown_side_by_side(tmp_path):
+    one, two = (kb.run_bench("va-offset-verify", "small", n_elem=n, save=tmp_path / f"{n}.db").saved for n in (64, 128))
+    assert one.facts["bench"] == "va-offset-verify" and one.hash != two.hash
+    page = kb.report(one, two)
+    assert "64.db" in page and "128.db" in page and "iframe" in kb.show(one, two)._repr_html_()
+    assert kb.run_bench("va-offset-verify", "small", n_elem=64).saved is None
+    with pytest.raises(kb.InputError):
+        kb.run_bench("va-offset-verify", "small", save="/no/such/folder/run.db")
+
+
 def test_the_lower_bound_of_ones_own_program(torch):
     result = torch.result()
     (trace, bound, resource), = result.launches

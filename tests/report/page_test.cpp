@@ -114,6 +114,14 @@ TEST_F(Page, ShowsSeveralRunsAndEachMachineOnce) {
   EXPECT_NE(runs[0]["run"]["hash"], runs[1]["run"]["hash"]);
 }
 
+TEST_F(Page, AProgramOfOnesOwnIsCalledByItsFile) {
+  Torch torch(machine());
+  { const Tensor x = torch.zeros({64}, f16, {}, "x"); }
+  torch.synchronize();
+  save_run(torch, db());
+  EXPECT_THAT(page_of({db()}), HasSubstr("<title>run.db"));
+}
+
 TEST_F(Page, ARunThatFailedSaysWhy) {
   const Bench bench = bench_of([](Torch& torch, const Options&, BenchReport&) -> void {
     torch.zeros({64}, f16, {}, "x");

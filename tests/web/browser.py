@@ -40,7 +40,7 @@ class Browser:
     def open(self, url, **options):
         return Page(self, url, **options)
 
-    def call(self, method, session=None, limit=120, **params):
+    def call(self, method, session=None, limit=240, **params):
         self.last += 1
         message = {"id": self.last, "method": method, "params": params}
         if session:
@@ -108,10 +108,10 @@ class Page:
             raise RuntimeError(f"{script}: {answer['exceptionDetails'].get('exception', {}).get('description')}")
         return answer["result"].get("value")
 
-    def wait(self, condition, what, limit=60):
+    def wait(self, condition, what, limit=240):
         """Until a function, or an expression on the page, says yes."""
         end = time.monotonic() + limit
-        while not (condition() if callable(condition) else self.run(condition)):
+        while not (condition() if callable(condition) else self.run(f"Boolean({condition})")):
             if time.monotonic() > end:
                 raise TimeoutError(f"waited for {what}; errors: {self.errors}")
             try:

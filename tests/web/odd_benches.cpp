@@ -36,12 +36,12 @@ void many(Torch& torch, const Options& options, BenchReport& report) {
   const Tensor x = torch.empty({pes, 64}, f16, one_each, "x");
   const auto each = (options.integer("ops") + 99 * pes) / (100 * pes);
   for (int launch = 0; launch < 100; ++launch)
-    torch.launch(
+    torch.wait(torch.launch(
         "many",
         [](tl::Context& tl, tl::Ptr p, std::int64_t times) {
           for (std::int64_t i = 0; i < times; ++i) tl.load(p, {64}, f16);
         },
-        x, each);
+        x, each));
   report.line("many: done");
 }
 

@@ -8,6 +8,8 @@ import { boundShare, largest, verdict } from "../../web/summary.js";
 import { aligned, yamlValues } from "../../web/compare.js";
 import { loadsByPart, shownLoad } from "../../web/plan.js";
 import { barAt, decodeTrack, timelineRows, withLanes, zoomed } from "../../web/timeline.js";
+import { changes, nodeOf } from "../../web/machine_page.js";
+import { givenOptions, progressText } from "../../web/run_page.js";
 import { collectiveRow, groupedLaunches } from "../../web/tables.js";
 
 test("times have the unit that fits", () => {
@@ -119,4 +121,22 @@ test("a collective has a row of nccl-tests, other benches none", () => {
 test("launches of one kernel are one row with the sum of their times", () => {
   const launch = (name, ps) => ({ name, sip: 0, pes: 8, done: true, bound_by: "x", total_ps: ps, queued_ps: 1, network_ps: 0, pe_exec_ps: ps, lower_bound_ps: 2 });
   assert.deepEqual(groupedLaunches([launch("a", 5), launch("b", 20), launch("a", 7)]).map((g) => [g.name, g.times, g.total_ps, g.queued_ps, g.lower_bound_ps]), [["b", 1, 20, 1, 2], ["a", 2, 12, 2, 4]]);
+});
+
+test("only values that differ from the file are sent", () => {
+  assert.deepEqual(changes(new Map([["a.x", "1"], ["a.y", "2"]]), new Map([["a.x", "1"], ["a.y", "3"]])), ["a.y=3"]);
+  assert.deepEqual(givenOptions([{ name: "M", value: "512" }, { name: "N", value: "512" }], new Map([["M", "64"], ["N", "512"]])), ["M=64"]);
+});
+
+test("nodes of the plan are those with a path, not links or outlines", () => {
+  assert.equal(nodeOf("sip0.cube0.pe0: 8.19 TFLOP/s"), "sip0.cube0.pe0");
+  assert.equal(nodeOf("sip0.cube0.r0c0 → sip0.cube0.r0c1: 512 GB/s"), null);
+  assert.equal(nodeOf("sip0.cube3: 8 PEs"), null);
+  assert.equal(nodeOf(undefined), null);
+});
+
+test("progress is told in words", () => {
+  assert.equal(progressText({ state: "waiting" }), "waits for the one before it");
+  assert.equal(progressText({ state: "done", seconds: 1.25 }), "done, 1.3 s");
+  assert.equal(progressText({ state: "running", seconds: 2, progress: { current: "launch q", done: 3, submitted: 7, now_ps: 1_500_000, events: 12000 } }), "launch q: 3 of 7 requests, 1.5 µs simulated, 12,000 events, 2.0 s");
 });

@@ -1,11 +1,12 @@
+#include "report/probe_json.hpp"
+
 #include <nlohmann/json.hpp>
 
-#include "cli/probe_report.hpp"
-
-namespace kernbench::cli {
+namespace kernbench::report {
 namespace {
 
 using device::CatalogueCase;
+using device::Direction;
 using device::ProbeLeg;
 using device::ProbeParts;
 using device::ProbeResult;
@@ -31,6 +32,11 @@ Json point_json(const ProbeResult& result) {
 }
 
 }  // namespace
+
+const char* op_name(const ProbeResult& result) {
+  if (!result.what.op) return "message";
+  return *result.what.op == Direction::read ? "read" : "write";
+}
 
 Json probe_json(const topology::Graph& graph, const ProbeResult& result) {
   Json json = {{"from", graph.path(result.what.from)},
@@ -80,4 +86,4 @@ Json catalogue_json(const topology::Machine& machine, const topology::Graph& gra
   return json;
 }
 
-}  // namespace kernbench::cli
+}  // namespace kernbench::report

@@ -1,0 +1,46 @@
+// What `kernbench web` answers: a page, and the questions that page asks.
+//
+//   GET  /                       the page
+//   GET  /api/state              machines, benches, runs, jobs
+//   POST /api/machine            {machine, set: ["key=value", …]} → values, figures, floor plan; or why not
+//   POST /api/probe              {machine, set, from, to, op, bytes} → how long from here to there
+//   POST /api/run                {bench, options: ["M=64", …], machine, set, verify, hazards} → {job}
+//   GET  /api/jobs/N             how far it is          POST /api/jobs/N/stop
+//   GET  /report?runs=1,2        the page about saved runs
+//   GET  /runs/N.db              a saved run, to keep
+//
+// Refusals are 4xx with {"error": {id, where, what, hint}}. Runs and machines are named by number and name as `state`
+// lists them: nothing else can be asked for.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernbench/bench.hpp"
+#include "web/server.hpp"
+
+namespace kernbench::web {
+
+struct AppOptions {
+  std::vector<std::string> given;  // saved runs, folders of them, machine files (.yaml, .yml)
+  std::string folder;              // where new runs are saved
+};
+
+class App {
+ public:
+  /// InputError if something given is not there, or a machine file is wrong.
+  App(const Registry& registry, const AppOptions& options);
+  ~App();
+  App(const App&) = delete;
+  App& operator=(const App&) = delete;
+
+  /// May be called from several threads at once.
+  Response respond(const Request& request);
+
+ private:
+  class Content;
+  std::unique_ptr<Content> content_;
+};
+
+}  // namespace kernbench::web
