@@ -44,11 +44,12 @@ export function figure(n) {
   return digits(n, size >= 100 ? 0 : size >= 10 ? 1 : size >= 1 ? 2 : 4);
 }
 
-/** `+12.3 %`, `−4 %`, `same`. */
+/** `+12.3 %`, `−4 %`, `same`; `× 2,048` where a percentage says little. */
 export function change(from, to) {
   if (from === to) return "same";
   if (!from) return "new";
   const share = (to - from) / from;
+  if (share > 9) return "×" + THIN + digits(to / from, 0);
   return (share > 0 ? "+" : "−") + percent(Math.abs(share));
 }
 

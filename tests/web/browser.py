@@ -147,13 +147,14 @@ class Page:
     def text(self, selector="body"):
         return self.run(f"document.querySelector({json.dumps(selector)})?.innerText ?? null")
 
-    def picture(self, path, selector=None):
-        """The whole page, or one element of it."""
+    def picture(self, path, selector=None, height=None, scale=1):
+        """The whole page, or one element of it; of a high one only the upper part."""
         clip = {"x": 0, "y": 0, **self.size()}
         if selector:
             clip = self.run(f"(() => {{ scrollTo(0, 0); const b = document.querySelector({json.dumps(selector)}).getBoundingClientRect();"
                             "return { x: b.x, y: b.y + scrollY, width: b.width, height: b.height }; })()")
-        shot = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip={**clip, "scale": 1})
+        clip["height"] = min(clip["height"], height or clip["height"])
+        shot = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip={**clip, "scale": scale})
         with open(path, "wb") as file:
             file.write(base64.b64decode(shot["data"]))
 

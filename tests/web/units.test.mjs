@@ -28,6 +28,7 @@ test("shares, sizes and changes", () => {
   assert.equal(change(100, 100), "same");
   assert.equal(change(100, 75), "−25.0\u202f%");
   assert.equal(change(0, 75), "new");
+  assert.equal(change(2, 4096), "×\u202f2,048");
 });
 
 test("ticks are round and inside", () => {
