@@ -280,7 +280,7 @@ void attend_few(tl::Context& tl, const AttentionLaunch& a, int me) {
   auto work = work_of(tl, a);
   work.sums_by_matrix = false;                 // here the vector unit has time
   work.blocks = 8;                             // and tiles of scores are small
-  work.loads_ahead = work.products_ahead = 3;  // between steps the vector unit takes a while
+  work.loads_ahead = work.products_ahead = 0;  // K and V are read in the order in which they are used
   const auto combine = [&](std::int64_t pair, std::optional<TileResult> value) {
     if (value && value->reference.dtype() != DType::f32)
       value->reference = tl.cast(value->reference, DType::f32);

@@ -9,18 +9,6 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-std::uint64_t products(const MeshCase& c) {
-  return static_cast<std::uint64_t>(2 * c.h_kv * c.ranks * (c.prefill ? c.ranks : 1));
-}
-
-// Values are about 1, and rounded to f16 at the end: half a unit of their last place is 5e-4.
-void expect_right(const MeshCase& c) {
-  const auto run = run_mesh(c);
-  EXPECT_LT(run.error, 2e-3) << text_of(c);
-  EXPECT_THAT(run.hazards, IsEmpty()) << text_of(c);
-  EXPECT_EQ(run.gemms, products(c)) << text_of(c);
-}
-
 const std::vector<std::string> kEightSlots = {"defaults.n_slots=8"};
 const std::vector<std::string> kOneSlot = {"defaults.n_slots=1"};
 

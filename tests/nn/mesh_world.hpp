@@ -202,4 +202,17 @@ inline MeshRun run_mesh(const MeshCase& c) {
   return run;
 }
 
+/// 2 · h_kv · n² products of prefill over n ranks, 2 · h_kv · n of decode.
+inline std::uint64_t products(const MeshCase& c) {
+  return static_cast<std::uint64_t>(2 * c.h_kv * c.ranks * (c.prefill ? c.ranks : 1));
+}
+
+// Values are about 1, and rounded to f16 at the end: half a unit of their last place is 5e-4.
+inline void expect_right(const MeshCase& c) {
+  const auto run = run_mesh(c);
+  EXPECT_LT(run.error, 2e-3) << text_of(c);
+  EXPECT_TRUE(run.hazards.empty()) << text_of(c);
+  EXPECT_EQ(run.gemms, products(c)) << text_of(c);
+}
+
 }  // namespace kernbench::nn
