@@ -134,6 +134,7 @@ struct TorchOptions {
   int replay_threads = 0;  // that compute; 0: one per core; the same bits
   bool hazards =
       false;  // they will be asked for: look for them while numbers are computed, on another thread
+  bool packets = false;  // move every packet by itself, not in trains: the same result, slower
   LogStorage log = LogStorage::memory;
   std::string log_folder = ".";                  // of LogStorage::disk
   const std::atomic<bool>* interrupt = nullptr;  // set: the run stops between two events with Interrupted

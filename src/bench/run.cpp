@@ -297,6 +297,7 @@ class BenchJob {
                          .threads = how_.threads,
                          .replay_threads = how_.threads,
                          .hazards = how_.threads != 1 && how_.looks_for_hazards(),
+                         .packets = how_.packets,
                          .log = how_.log,
                          .interrupt = how_.interrupt};
     if (how_.progress)

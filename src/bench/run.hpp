@@ -34,6 +34,7 @@ struct RunOptions {
   bool hazards = false;                        // look for races; `verify` and `strict` do so too
   bool strict = false;                         // hazards are failures
   int threads = 0;                             // that simulate and compute; 0: one per core, where they pay
+  bool packets = false;                        // move every packet by itself: the same result, slower
   runtime::LogStorage log = runtime::LogStorage::memory;  // none: without a critical path
   const std::atomic<bool>* interrupt = nullptr;
   std::function<void(const RunProgress&)> progress;  // called about ten times a second while time passes

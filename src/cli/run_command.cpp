@@ -37,6 +37,7 @@ struct RunCommand {
   bool hazards = false;
   bool strict = false;
   int threads = 0;
+  bool packets = false;
   std::string log = "memory";
   std::string json;
   std::string save;
@@ -166,6 +167,7 @@ int run_bench_command(const Session& session, const RunCommand& command) {
                        .hazards = command.hazards,
                        .strict = command.strict,
                        .threads = command.threads,
+                       .packets = command.packets,
                        .log = log_storage(command),
                        .interrupt = &interrupt.flag(),
                        .progress = [&](const bench::RunProgress& progress) { display.show(progress); },
@@ -215,6 +217,9 @@ void declare(CLI::App& command, RunCommand& options, const Session& session) {
       ->type_name("N")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();
+  command.add_flag(
+      "--packets", options.packets,
+      "Move every packet by itself instead of in trains. The result is the same; that is what it shows");
   command
       .add_option(
           "--log", options.log,

@@ -77,6 +77,21 @@ TEST_F(RunCommand, KeepsItsRecordsInMemoryOnDiskOrNot) {
   }
 }
 
+// Trains of packets are only faster: every record and every figure is the same without them.
+TEST_F(RunCommand, IsTheSamePacketByPacket) {
+  for (const char* bench : {"matmul-composite", "ccl-allreduce", "gpt3-qkv"}) {
+    const auto json = [&](std::vector<std::string> words) {
+      words.insert(words.begin(), {"--bench", bench, "--topology", "small", "--json", "out.json"});
+      succeeds(words);
+      return json_of("out.json");
+    };
+    Json trains = json({}), packets = json({"--packets"});
+    EXPECT_GT(packets["wall"]["events"], trains["wall"]["events"]) << bench;
+    trains.erase("wall"), packets.erase("wall");
+    EXPECT_EQ(trains, packets) << bench;
+  }
+}
+
 TEST_F(RunCommand, WithoutRecordsSaysWhatItCannotTell) {
   EXPECT_THAT(succeeds({"--bench", "va-offset-verify", "n_elem=64", "--log", "none"}),
               HasSubstr("critical path    not known: records were not kept (--log none)"));

@@ -59,6 +59,13 @@ TEST(Queues, TilesThatStayInTheirSlotTakeNoScratch) {
   EXPECT_EQ(tl.program().value(1).granules, 0u);
 }
 
+TEST(Queues, AReferenceIsLoadedAndSent) {
+  EXPECT_THAT(texts([](Context& tl) {
+                tl.send("E", tl.ref(Ptr{0x1000}, {4, 8}, f16, {16, 1}));
+              }),
+              ElementsAre("%0:f16[4, 8] = dma_read 0x1000 strides [16, 1]", "send E %0:f16[4, 8]"));
+}
+
 // A helper that itself sends and receives is an ordinary function.
 Tile exchange(Context& tl, const Tile& mine) {
   tl.send("E", mine);
