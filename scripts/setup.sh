@@ -5,7 +5,7 @@ set -euo pipefail
 
 build=(g++ cmake ninja-build make ccache libfmt-dev libcli11-dev nlohmann-json3-dev libyaml-cpp-dev libsqlite3-dev zlib1g-dev libcpp-httplib-dev)
 python=(python3 python3-dev python3-numpy pybind11-dev)
-test=(libgtest-dev libgmock-dev libopenblas-dev python3 python3-pytest mypy sqlite3)
+test=(libgtest-dev libgmock-dev libopenblas-dev python3 python3-pytest mypy sqlite3 libopenmpi-dev openmpi-bin python3-matplotlib)
 # Pages are tested in a browser: about 90 MB to fetch, 360 MB on disk. Where it cannot be had, those tests are skipped.
 browser=(chromium)
 bench=(libbenchmark-dev libopenblas-dev python3 python3-simpy3)

@@ -12,6 +12,7 @@
 #include "cli/interrupt.hpp"
 #include "kernbench/error.hpp"
 #include "sweep/embedded.hpp"
+#include "sweep/mpi.hpp"
 #include "sweep/sweep.hpp"
 
 namespace kernbench::cli {
@@ -63,13 +64,20 @@ class SweepProgress {
   std::size_t failed_ = 0;
 };
 
+/// Under mpirun or srun: one of several ranks. Only rank 0 writes and says something.
 int sweep_command(const Session& session, const SweepCommand& command) {
   const sweep::Plan plan = plan_of(command.what, session.registry);
+  const std::unique_ptr<sweep::Mpi> mpi = sweep::is_under_mpi() ? sweep::open_mpi() : nullptr;
+  if (mpi && mpi->rank() > 0) return sweep::serve(*mpi, sweep::work_of(plan, session.registry)), 0;
+  const std::unique_ptr<sweep::Workers> ranks = mpi && mpi->size() > 1 ? sweep::mpi_workers(*mpi) : nullptr;
   const std::string folder = command.folder.empty() ? default_folder(command.what) : command.folder;
   const InterruptFlag interrupt;
   SweepProgress shown;
-  sweep::SweepOptions options{
-      .jobs = command.jobs, .fail_fast = command.fail_fast, .interrupt = &interrupt.flag(), .progress = {}};
+  sweep::SweepOptions options{.jobs = command.jobs,
+                              .fail_fast = command.fail_fast,
+                              .interrupt = &interrupt.flag(),
+                              .workers = ranks.get(),
+                              .progress = {}};
   if (!command.quiet)
     options.progress = [&](std::size_t done, std::size_t all, bool ok) { shown.show(done, all, ok); };
   const sweep::SweepOutcome outcome = sweep::run_sweep(plan, folder, session.registry, options);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -77,9 +78,12 @@ class SweepRun {
 
   void run_all() {
     const int jobs = std::min<int>(options_.jobs, static_cast<int>(to_run_.size()));
-    const auto workers = forked_workers(
-        jobs, [this](std::size_t i) { return run_point(plan_, plan_.points[i], keys_[i], registry_); },
-        [this] { folder_.leave(); });
+    std::unique_ptr<Workers> own;
+    if (options_.workers == nullptr)
+      own = forked_workers(
+          jobs, [this](std::size_t i) { return run_point(plan_, plan_.points[i], keys_[i], registry_); },
+          [this] { folder_.leave(); });
+    Workers* const workers = own ? own.get() : options_.workers;
     std::vector<std::optional<std::size_t>> at_work(static_cast<std::size_t>(workers->count()));
     const auto give_next = [&](std::size_t worker) {
       at_work[worker].reset();
@@ -154,6 +158,12 @@ std::string csv_of(const Plan& plan, const std::vector<std::string>& lines) {
   csv += ",error\n";
   for (const std::string& line : lines) csv += row_of(plan, Json::parse(line));
   return csv;
+}
+
+Work work_of(const Plan& plan, const Registry& registry) {
+  return [&plan, &registry, keys = std::make_shared<Keys>(plan, registry)](std::size_t i) {
+    return run_point(plan, plan.points[i], keys->of(plan.points[i]), registry);
+  };
 }
 
 SweepOutcome run_sweep(const Plan& plan, const std::string& folder, const Registry& registry,

@@ -7,6 +7,7 @@
 
 #include "sweep/folder.hpp"
 #include "sweep/plan.hpp"
+#include "sweep/workers.hpp"
 
 namespace kernbench::sweep {
 
@@ -14,6 +15,8 @@ struct SweepOptions {
   int jobs = 1;
   bool fail_fast = false;  // no further points after one that failed
   const std::atomic<bool>* interrupt = nullptr;
+  /// Who runs the points; null: as many processes of this machine as there are jobs.
+  Workers* workers = nullptr;
   /// Called after each point: how many of those to run are done, of how many.
   std::function<void(std::size_t done, std::size_t all, bool ok)> progress;
 };
@@ -30,6 +33,9 @@ struct SweepOutcome {
 /// with the points that are done.
 SweepOutcome run_sweep(const Plan& plan, const std::string& folder, const Registry& registry,
                        const SweepOptions& options);
+
+/// What a worker of this sweep does with the number of a point.
+Work work_of(const Plan& plan, const Registry& registry);
 
 /// A row for each point of the plan that the lines know, in its order; the same whoever ran them.
 std::string csv_of(const Plan& plan, const std::vector<std::string>& lines);

@@ -58,7 +58,8 @@ Op Context::send(std::string_view direction, const Tile& tile, At at) {
   if (r.value(given).kind == isa::ValueKind::reference) {
     const Shape shape = r.program().shape(given);
     const isa::Strides strides = r.program().layout(given).strides;
-    const Dims steps(std::span(strides).first(static_cast<std::size_t>(shape.rank())));
+    const auto rank = static_cast<std::size_t>(shape.rank());
+    const auto steps = Dims(std::span<const std::int64_t>(strides).first(rank));
     const DType dtype = r.value(given).dtype;
     return send(direction, load(Ptr(r.program().address(given), dtype), shape, dtype, {.strides = steps}, at),
                 at);

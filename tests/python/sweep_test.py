@@ -1,7 +1,9 @@
 """Sweeps from Python, and their figures."""
 import json
+import os
+import pathlib
+import shutil
 import subprocess
-import sys
 
 import pytest
 
@@ -33,6 +35,22 @@ def test_points_of_a_folder_do_not_run_again(tmp_path):
 def test_mistakes_are_refused_with_their_reason():
     with pytest.raises(kb.InputError, match="has no option 'Q'"):
         kb.sweep({"bench": "matmul-composite", "vary": {"Q": [1]}})
+
+
+@pytest.mark.skipif(shutil.which("mpirun") is None, reason="there is no mpirun")
+def test_ranks_of_mpirun_give_the_same_table(tmp_path):
+    binary = os.environ["KERNBENCH_BINARY"]
+    if not (pathlib.Path(binary).parent / "libkernbench_mpi.so").exists():
+        pytest.skip("KernBench was built without MPI")
+    plan = tmp_path / "plan.yaml"
+    plan.write_text(json.dumps(PLAN))
+    environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    done = subprocess.run(["mpirun", "--oversubscribe", "-np", "4", binary, "sweep", plan, "-o", tmp_path / "ranks", "--quiet"],
+                          env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "4 points, 4 run now" in done.stdout
+    kb.sweep(PLAN, tmp_path / "alone")
+    assert (tmp_path / "ranks/results.csv").read_text() == (tmp_path / "alone/results.csv").read_text()
 
 
 def test_lines_and_labels_of_a_figure():
