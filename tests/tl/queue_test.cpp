@@ -63,7 +63,7 @@ TEST(Queues, AReferenceIsLoadedAndSent) {
   EXPECT_THAT(recorded([](Context& tl) {
                 tl.send("E", tl.ref(Ptr{0x1000}, {4, 8}, f16, {16, 1}));
               }),
-              ElementsAre("%0:f16[4, 8] = dma_read 0x1000 strides [16, 1]", "send E %0:f16[4, 8]"));
+              ElementsAre("%1:f16[4, 8] = dma_read 0x1000 strides [16, 1]", "send E %1:f16[4, 8]"));
 }
 
 // A helper that itself sends and receives is an ordinary function.
