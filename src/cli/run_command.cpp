@@ -219,7 +219,7 @@ void declare(CLI::App& command, RunCommand& options, const Session& session) {
       ->capture_default_str();
   command.add_flag(
       "--packets", options.packets,
-      "Move every packet by itself instead of in trains. Times are the same; that is what it shows");
+      "Move every packet by itself instead of in trains. The result is the same; that is what it shows");
   command
       .add_option(
           "--log", options.log,

@@ -44,4 +44,32 @@ class Hash {
   std::uint64_t words_ = 0;
 };
 
+/// The records of a partition, in order of their ends. Which of several that end at one instant was noted first does not
+/// matter: trains of packets, and packets one by one, note them in different order.
+class RecordHash {
+ public:
+  void add(const device::OpRecord& record) {
+    if (record.end != instant_) close(record.end);
+    Hash one;
+    one.add(record);
+    at_instant_ += one.value();
+  }
+  std::uint64_t value() const {
+    RecordHash all = *this;
+    all.close(Time());
+    return all.closed_.value();
+  }
+
+ private:
+  void close(Time next) {
+    closed_.add(at_instant_);
+    at_instant_ = 0;
+    instant_ = next;
+  }
+
+  Hash closed_;                   // up to the instant
+  std::uint64_t at_instant_ = 0;  // a sum, so that the order does not matter
+  Time instant_;
+};
+
 }  // namespace kernbench::trace

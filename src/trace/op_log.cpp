@@ -58,7 +58,7 @@ Summary OpLog::summary() const {
 }
 
 std::uint64_t OpLog::hash(const RunInfo& info) const {
-  std::vector<Hash> partitions;
+  std::vector<RecordHash> partitions;
   for (const Part& part : parts_) partitions.push_back(part.hash);
   return hash_of(info, partitions);
 }

@@ -63,7 +63,7 @@ class OpLog : public device::OpSink {
     std::vector<std::shared_ptr<std::byte[]>> chunks;
     int file = -1;  // of Storage::disk
     std::uint64_t written = 0;
-    Hash hash;  // of Storage::none
+    RecordHash hash;  // of Storage::none
     Summarizer sums;
   };
 

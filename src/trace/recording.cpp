@@ -138,7 +138,7 @@ Op decode(const Recording& run, OpId id) {
   return op;
 }
 
-std::uint64_t hash_of(const RunInfo& info, std::span<const Hash> partitions) {
+std::uint64_t hash_of(const RunInfo& info, std::span<const RecordHash> partitions) {
   Hash hash;
   hash.add(info.machine);
   hash.add(info.origins.size());
@@ -146,12 +146,12 @@ std::uint64_t hash_of(const RunInfo& info, std::span<const Hash> partitions) {
     for (const int at : {o.pe.sip, o.pe.cube, o.pe.pe}) hash.add(static_cast<std::uint64_t>(at));
     hash.add(o.launch), hash.add(o.name), hash.add(o.fingerprint);
   }
-  for (const Hash& partition : partitions) hash.add(partition.value());
+  for (const RecordHash& partition : partitions) hash.add(partition.value());
   return hash.value();
 }
 
 std::uint64_t hash_of(const Recording& run) {
-  std::vector<Hash> partitions(run.records.size());
+  std::vector<RecordHash> partitions(run.records.size());
   for (std::size_t p = 0; p < run.records.size(); ++p)
     for (std::uint32_t id = 0; id < run.records[p].size(); ++id) partitions[p].add(run.records[p][id]);
   return hash_of(run.info, partitions);

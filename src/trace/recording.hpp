@@ -72,7 +72,7 @@ CriticalPath find_critical_path(const Recording& run);
 CriticalPath find_critical_path(const Recording& run, std::uint32_t request, Time begin);
 /// Covers what records refer to, and each partition's records in their order. Which of two partitions' came first
 /// their times say, so that each can be hashed as it comes.
-std::uint64_t hash_of(const RunInfo& info, std::span<const Hash> partitions);
+std::uint64_t hash_of(const RunInfo& info, std::span<const RecordHash> partitions);
 std::uint64_t hash_of(const Recording& run);
 
 }  // namespace kernbench::trace

@@ -77,8 +77,7 @@ TEST_F(RunCommand, KeepsItsRecordsInMemoryOnDiskOrNot) {
   }
 }
 
-// Trains of packets are only faster: every time and every figure is the same without them. Of operations that end at one
-// instant another may be noted first, which the hash sees.
+// Trains of packets are only faster: every record and every figure is the same without them.
 TEST_F(RunCommand, IsTheSamePacketByPacket) {
   for (const char* bench : {"matmul-composite", "ccl-allreduce"}) {
     const auto json = [&](std::vector<std::string> words) {
@@ -89,8 +88,6 @@ TEST_F(RunCommand, IsTheSamePacketByPacket) {
     Json trains = json({}), packets = json({"--packets"});
     EXPECT_GT(packets["wall"]["events"], trains["wall"]["events"]) << bench;
     trains.erase("wall"), packets.erase("wall");
-    EXPECT_EQ(trains["sim"]["total_ns"], packets["sim"]["total_ns"]) << bench;
-    trains.erase("sim"), packets.erase("sim");
     EXPECT_EQ(trains, packets) << bench;
   }
 }

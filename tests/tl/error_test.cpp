@@ -243,8 +243,6 @@ TEST(Errors, OfHandles) {
                  "another recording", "");
   EXPECT_REFUSED(error_of([](Context& tl) { tl.ref(kA, {4}, f16) + 1; }), "tl.tile",
                  "add of @0x1000:f16[4], a reference", "load it first");
-  EXPECT_REFUSED(error_of([](Context& tl) { tl.send("E", tl.ref(kA, {4}, f16)); }), "tl.tile", "send",
-                 "load it first");
 }
 
 // Numbers with which careless arithmetic would overflow.

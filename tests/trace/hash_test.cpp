@@ -69,6 +69,23 @@ TEST(RunHash, IsTheSameForTheSameRun) {
   EXPECT_EQ(hash_with(nothing), hash_with(nothing));
 }
 
+// Two that end at 10, in either order, then one that ends at 20. That each is there once matters, and so does when.
+TEST(RunHash, DoesNotDependOnTheOrderOfRecordsThatEndAtOneInstant) {
+  const auto hash = [](const std::vector<std::pair<std::uint32_t, int>>& ends) {  // serial, end
+    OpLog log(1);
+    for (const auto& [serial, end] : ends)
+      log.append(0, RunMaker::record_of({.kind = OpKind::host_map, .end = end}, serial));
+    RunMaker names(1);
+    names.request("map");
+    return log.finish(names.info).hash();
+  };
+  const auto usual = hash({{1, 10}, {2, 10}, {3, 20}});
+  EXPECT_EQ(hash({{2, 10}, {1, 10}, {3, 20}}), usual);
+  EXPECT_NE(hash({{1, 10}, {3, 10}, {2, 20}}), usual);
+  EXPECT_NE(hash({{1, 10}, {2, 20}, {3, 20}}), usual);
+  EXPECT_NE(hash({{1, 10}, {2, 10}}), usual);
+}
+
 TEST(RunHash, DoesNotDependOnTheOrderInWhichPartitionsWrote) {
   const auto hash = [](bool host_first) {
     RunMaker run;
