@@ -1,4 +1,6 @@
 // The kinds that ship: one function per part of the machine, one line per parameter.
+#include "base/text.hpp"
+#include "kernbench/math_op.hpp"
 #include "kernbench/registry.hpp"
 
 namespace kernbench::topology {
@@ -14,6 +16,16 @@ Param overhead(double ns, std::string doc = "latency a message pays on arrival h
 
 Param bandwidth(std::string name, double gbs, std::string doc) {
   return Param::number(std::move(name), gbs, kBandwidthGbs, std::move(doc));
+}
+
+/// How long a class of the vector unit's operations takes; lists all of them.
+Param cycles(std::string name, MathCost cost) {
+  std::vector<std::string> ops;
+  for (const MathOpInfo& op : math_ops())
+    if (op.cost == cost) ops.emplace_back(op.name);
+  const char* passes = cost == MathCost::simple ? "; scans and sorts: for each pass over the elements" : "";
+  return Param::number(std::move(name), default_cycles(cost), kCycles,
+                       "cycles per vector of " + join(ops) + passes);
 }
 
 /// A kind with the one builtin impl that carries its name.
@@ -116,13 +128,8 @@ void register_pe_engines(Registry& registry) {
   registry.add_kind(
       kind("pe_math", "the vector unit",
            {Param::integer("vector_bytes", 256, {1, 1 << 20}, "bytes worked on per cycle"),
-            Param::number("simple_cycles", 1, kCycles,
-                          "cycles per vector: add, mul, compare, cast, bitcast, shifts, floor, cat; scans "
-                          "and sorts for each pass"),
-            Param::number("divide_cycles", 4, kCycles,
-                          "cycles per vector: div, sqrt, rsqrt, // and %, umulhi, gather, histogram"),
-            Param::number("transcendental_cycles", 8, kCycles,
-                          "cycles per vector: exp, log, log2, sin, tanh, …")}));
+            cycles("simple_cycles", MathCost::simple), cycles("divide_cycles", MathCost::division),
+            cycles("transcendental_cycles", MathCost::transcendental)}));
   registry.add_kind(
       kind("pe_tcm", "the PE's private memory",
            {bandwidth("read_bw_gbs", 512, "its read port"), bandwidth("write_bw_gbs", 512, "its write port"),
