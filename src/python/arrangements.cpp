@@ -1,4 +1,5 @@
 // Operations along an axis: reductions that are rarer than sums, scans, and elements in other places.
+#include <pybind11/stl.h>
 #include "python/recording.hpp"
 
 namespace kernbench::python {

@@ -1,5 +1,6 @@
 // Errors of C++ as exceptions of Python. The classes are those of kernbench/_errors.py.
 #include <fmt/format.h>
+#include <pybind11/stl.h>
 
 #include "dist/strand.hpp"
 #include "kernbench/address.hpp"

@@ -1,5 +1,6 @@
 #include "python/host.hpp"
 
+#include <pybind11/stl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <csignal>

@@ -1,4 +1,5 @@
 // Transfers whose lanes lie anywhere: what pointer tiles of Triton kernels become.
+#include <pybind11/stl.h>
 #include <cstring>
 
 #include "kernbench/error.hpp"

@@ -1,4 +1,5 @@
 #include "python/models.hpp"
+#include <pybind11/stl.h>
 
 #include "kernbench/attention.hpp"
 #include "python/host.hpp"

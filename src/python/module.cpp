@@ -1,4 +1,5 @@
 // The module kernbench._core: what the public headers offer, for the package in python/kernbench to put a face on.
+#include <pybind11/stl.h>
 #include "kernbench/version.hpp"
 #include "python/collectives.hpp"
 #include "python/host.hpp"
