@@ -61,7 +61,30 @@ void Partition::run(Time limit, const std::atomic<bool>* interrupt) {
   } catch (...) {
     fail(std::current_exception());
   }
-  next_ = std::min(queue_.bound(), mail_.next());
+  next_ = next_time();
+}
+
+void Partition::choose(Event& e, std::uint64_t rank) {
+  KB_ASSERT(!e.scheduled(), "an event that is scheduled for {} ps asked to choose", e.time().ps());
+  Mailbox::seal(e, now());
+  choices_.push_back({rank, &e});
+}
+
+/// One round: those who have asked so far. A round that was stopped goes on where it was.
+void Partition::run_choices() {
+  if (choosing_.empty()) {
+    std::swap(choices_, choosing_);
+    const auto smaller = [](const Choice& a, const Choice& b) { return a.rank < b.rank; };
+    if (choosing_.size() > 1) std::stable_sort(choosing_.begin(), choosing_.end(), smaller);
+    std::reverse(choosing_.begin(), choosing_.end());  // the first is taken from the back
+  }
+  while (!choosing_.empty() && !stop_) {
+    Event& e = *choosing_.back().event;
+    choosing_.pop_back();
+    Mailbox::open(e);
+    ++events_;
+    e.fire();
+  }
 }
 
 void Partition::run_events(Time limit, const std::atomic<bool>* interrupt) {
@@ -84,7 +107,14 @@ static inline void fire(Event& e) {
 }
 
 void Partition::run_own(Time limit, const std::atomic<bool>* interrupt) {
-  while (Event* e = queue_.pop(limit)) {
+  while (true) {
+    Event* e = choosing_.empty() ? queue_.pop(choices_.empty() ? limit : std::min(limit, now())) : nullptr;
+    if (!e) {
+      if (!has_choices() || limit < now()) return;
+      run_choices();
+      if (stop_) return;
+      continue;
+    }
     ++events_;
     fire(*e);
     if (stop_) return;
@@ -102,6 +132,10 @@ void Partition::fail(std::exception_ptr error) {
 void Partition::reset() {
   queue_.clear();
   mail_.clear();
+  for (auto* choices : {&choices_, &choosing_}) {
+    for (const Choice& choice : *choices) Mailbox::open(*choice.event);
+    choices->clear();
+  }
   destroy_processes();
   letters_sent_ = events_ = 0;
   error_ = nullptr;

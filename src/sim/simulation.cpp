@@ -109,7 +109,7 @@ Simulation::Run::Run(Simulation& simulation, const RunOptions& options)
     : sim_(simulation), options_(options) {
   for (auto& p : sim_.partitions_) {
     p->stop_ = false;
-    p->next_ = std::min(p->queue_.bound(), p->mail_.next());
+    p->next_ = p->next_time();
   }
   share_out(std::min(static_cast<std::size_t>(std::max(options.threads, 1)), sim_.partitions_.size()));
 }

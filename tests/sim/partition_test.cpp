@@ -37,6 +37,76 @@ TEST(Partition, OwnEventsOfOneInstantFireAsTheyWereScheduled) {
   EXPECT_EQ(sim.counters().peak_queue, 3U);
 }
 
+/// Asks to choose when it fires.
+struct Asker : Event {
+  Asker(Partition& p, Note& n, std::uint64_t r) : Event(&ask), partition(p), note(n), rank(r) {}
+  static void ask(Event& e) {
+    auto& self = static_cast<Asker&>(e);
+    self.partition.choose(self.note, self.rank);
+  }
+  Partition& partition;
+  Note& note;
+  std::uint64_t rank;
+};
+
+TEST(Partition, WhoChoosesDoesSoWhenEverythingOfTheInstantHasComeByRank) {
+  Simulation sim;
+  Partition& here = sim.partition();
+  std::vector<std::string> log;
+  Note first(log, "rank 1"), second(log, "rank 2"), equal(log, "rank 2 again"), a(log, "a"), b(log, "b"),
+      later(log, "later");
+  Asker asks_second(here, second, 2), asks_equal(here, equal, 2), asks_first(here, first, 1);
+  here.schedule(asks_second, 5_ps);
+  here.schedule(a, 5_ps);
+  here.schedule(asks_equal, 5_ps);
+  here.schedule(asks_first, 5_ps);
+  here.schedule(b, 5_ps);
+  here.schedule(later, 6_ps);
+  EXPECT_EQ(sim.run(), Outcome::drained);
+  EXPECT_THAT(log, ElementsAre("5 a", "5 b", "5 rank 1", "5 rank 2", "5 rank 2 again", "6 later"));
+}
+
+TEST(Partition, WhatAChoiceSchedulesForTheSameInstantOpensAnotherRound) {
+  Simulation sim;
+  Partition& here = sim.partition();
+  std::vector<std::string> log;
+  Note last(log, "chosen in the second round"), other(log, "chosen in the first"), event(log, "event");
+  Asker asks_again(here, last, 0);
+  struct Chooser : Event {
+    Chooser(Partition& p, Event& n, Event& m) : Event(&fire), partition(p), next(n), more(m) {}
+    static void fire(Event& e) {
+      auto& self = static_cast<Chooser&>(e);
+      self.partition.schedule(self.next, Time());
+      self.partition.schedule(self.more, Time());
+    }
+    Partition& partition;
+    Event &next, &more;
+  } chooser(here, asks_again, event);
+  here.choose(chooser, 0);
+  here.choose(other, 1);
+  EXPECT_EQ(sim.run(), Outcome::drained);
+  EXPECT_THAT(log, ElementsAre("0 chosen in the first", "0 event", "0 chosen in the second round"));
+}
+
+TEST(Partition, AChoiceThatARunLeftOpenIsMadeInTheNext) {
+  Simulation sim;
+  Partition& here = sim.partition();
+  std::vector<std::string> log;
+  Note choice(log, "choice");
+  struct Stop : Event {
+    explicit Stop(Partition& p) : Event(&fire), partition(p) {}
+    static void fire(Event& e) { static_cast<Stop&>(e).partition.stop(); }
+    Partition& partition;
+  } stop(here);
+  Asker asks(here, choice, 0);
+  here.schedule(asks, 5_ps);
+  here.schedule(stop, 5_ps);
+  EXPECT_EQ(sim.run(), Outcome::stopped);
+  EXPECT_TRUE(log.empty());
+  EXPECT_EQ(sim.run(), Outcome::drained);
+  EXPECT_THAT(log, ElementsAre("5 choice"));
+}
+
 TEST(Partition, LettersComeBeforeOwnEventsByPartitionThenSequence) {
   Simulation sim(4, 10_ps);
   std::vector<std::string> log;

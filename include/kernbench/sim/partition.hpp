@@ -4,6 +4,7 @@
 
 #include <kernbench/sim/event_queue.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <coroutine>
 #include <cstdint>
@@ -34,6 +35,7 @@ class Mailbox {
   /// Time of the next letter, `never` if there is none.
   Time next() const { return letters_.empty() ? Time::never() : letters_.front().at; }
   static void seal(Event& e, Time at) { e.next_ = &e, e.time_ = at; }
+  static void open(Event& e) { e.next_ = nullptr; }
   void put(const Letter& letter);
   Event& take();
   void clear();
@@ -45,7 +47,8 @@ class Mailbox {
 /// Where components live: they hold a reference to their partition, ask it for the time and give it events.
 ///
 /// Order: at one instant letters from other partitions come first, by (source partition, sequence), then the
-/// partition's own events in the order in which they were scheduled.
+/// partition's own events in the order in which they were scheduled; then, when everything has come, whoever asked to choose
+/// chooses, by rank. What a choice schedules for the same instant opens another round.
 class Partition {
  public:
   ~Partition();
@@ -58,6 +61,9 @@ class Partition {
   /// Fires `e` after `delay` (zero: later at this instant, behind what is already scheduled for it).
   void schedule(Event& e, Time delay) { queue_.push(e, now() + delay); }
   void schedule_at(Event& e, Time at) { queue_.push(e, at); }
+  /// Fires `e` at this instant when everything that happens at it has: for who must choose among those who come at one
+  /// instant. The smaller rank goes first, of equal ones who asked first. It cannot be taken back.
+  void choose(Event& e, std::uint64_t rank);
   /// Takes back an event of this partition; false if it was not scheduled here. A posted letter cannot be
   /// taken back.
   bool cancel(Event& e) { return queue_.cancel(e); }
@@ -84,6 +90,10 @@ class Partition {
   void run(Time limit, const std::atomic<bool>* interrupt);
   void run_events(Time limit, const std::atomic<bool>* interrupt);
   void run_own(Time limit, const std::atomic<bool>* interrupt);
+  void run_choices();
+  bool has_choices() const { return !choices_.empty() || !choosing_.empty(); }
+  /// Nothing happens here before this.
+  Time next_time() const { return has_choices() ? now() : std::min(queue_.bound(), mail_.next()); }
   void deliver(const Letter& letter);
   void fail(std::exception_ptr error);
   void retire(detail::ProcessState& process);
@@ -96,6 +106,12 @@ class Partition {
                 // partitions
   EventQueue queue_;
   Mailbox mail_;
+  struct Choice {
+    std::uint64_t rank;
+    Event* event;
+  };
+  std::vector<Choice> choices_;   // of this instant
+  std::vector<Choice> choosing_;  // of the round that is under way
   std::uint64_t letters_sent_ = 0;
   std::uint64_t events_ = 0;
   bool stop_ = false;
