@@ -1,6 +1,5 @@
 """Elementwise operations: evaluated where the values are known, recorded where one is not; and pointers that move."""
 
-import math
 import operator
 
 import numpy as np
@@ -40,18 +39,13 @@ def _truncated_division(a, b):
             raise KernelValueError("division by zero")
         q = abs(int(a)) // abs(int(b))
         return q if (a < 0) == (b < 0) else -q
-    with np.errstate(divide="ignore", invalid="ignore"):
-        a, b = np.broadcast_arrays(a, b)
-        q = np.abs(a.astype(np.int64)) // np.where(b == 0, 1, np.abs(b.astype(np.int64)))
-        return np.where((a < 0) == (b < 0), q, -q)
+    divisor = np.where(b == 0, np.ones_like(b), b)
+    below = a // divisor
+    return below + (((a < 0) != (divisor < 0)) & (below * divisor != a))
 
 
 def _remainder(a, b):
     return a - _truncated_division(a, b) * b
-
-
-def _float_remainder(a, b):
-    return math.fmod(a, b) if not isinstance(a, np.ndarray) and not isinstance(b, np.ndarray) else np.fmod(a, b)
 
 
 def _quotient(a, b):
@@ -107,14 +101,26 @@ def _check_shapes(xs):
         _broadcast(xs[0], x)
 
 
+_OF_ONE_BIT = {"add": "bit_xor", "sub": "bit_xor", "mul": "bit_and"}  # what arithmetic is in integers of one bit
+
+
 def binary(op, a, b, divides=False):
-    a_number, b_number = is_number(a), is_number(b)
-    a, b = as_tensor(a), as_tensor(b)
-    _refuse_pointers(op, a, b)
-    type = promote(a.dtype, b.dtype, a_number, b_number, divides)
-    if type is types.int1 and op in ("add", "sub", "mul"):
-        type = types.int32
-    return elementwise(op, (a, b), type, type)
+    at, bt = as_tensor(a), as_tensor(b)
+    _refuse_pointers(op, at, bt)
+    type = common_type(a, b, divides)
+    op = _OF_ONE_BIT.get(op, op) if type is types.int1 else op
+    return elementwise(op, (at, bt), type, type)
+
+
+def common_type(a, b, divides=False):
+    """The type that two operands are computed in. A Python number takes the type of a tensor beside it and must fit."""
+    type = promote(as_tensor(a).dtype, as_tensor(b).dtype, is_number(a), is_number(b), divides)
+    if type.is_int():
+        for x in (a, b):
+            if is_number(x) and not type.low <= x <= type.high:
+                raise KernelValueError(f"the number {x} beside a tensor of {type}, which holds {type.low} to {type.high}: cast the "
+                                       "tensor first")
+    return type
 
 
 def _refuse_pointers(op, *xs):
@@ -156,7 +162,7 @@ def _folded(a, b):
         if not b.known or b.shape or b.tile is not None or b.made is not None or b.dtype is not a.dtype:
             return None
         b = b.data
-    if not isinstance(b, int) or isinstance(b, bool) or promote(a.dtype, types.of_python(b), False, True, False) is not a.dtype:
+    if not isinstance(b, int) or isinstance(b, bool) or not a.dtype.low <= b <= a.dtype.high:
         return None
     base, by = (a.made.base, a.made.by) if isinstance(a.made, _Moved) else (a, 0)
     data = a.data + a.dtype.numpy.type(rounded(b, a.dtype))
@@ -188,13 +194,8 @@ def floordiv(a, b):
 def mod(a, b):
     if as_tensor(a).dtype.is_floating() or as_tensor(b).dtype.is_floating():
         a, b = as_tensor(a), as_tensor(b)
-        if a.known and b.known:
-            type = promote(a.dtype, b.dtype, False, False, True)
-            data = as_data(_float_remainder(_in_type(a, type), _in_type(b, type)), type)
-            return tensor(type, np.shape(data), data)
         from . import language
-        quotient = a / b
-        return a - language.trunc(quotient) * b
+        return a - language.trunc(a / b) * b
     return binary("mod", a, b, divides=True)
 
 
@@ -203,7 +204,7 @@ def bitwise(op, a, b):
     _refuse_pointers(op, at, bt)
     if not (at.dtype.is_int() and bt.dtype.is_int()):
         raise KernelTypeError(f"{op} of {at.dtype} and {bt.dtype}: bits are of integers; cast or bitcast first")
-    type = promote(at.dtype, bt.dtype, is_number(a), is_number(b), False)
+    type = common_type(a, b)
     return elementwise(op, (at, bt), type, type)
 
 
@@ -217,20 +218,22 @@ def truth(x):
 
 
 def compare(op, a, b):
-    a_number, b_number = is_number(a), is_number(b)
+    """A number is compared in its own type where that is wider: 0.1 is no float16."""
     if b is None or isinstance(b, (str, dtype)) or a is None:
         return op == "ne"  # a tensor equals no string, no type and not None
     a, b = as_tensor(a), as_tensor(b)
     if isinstance(a.dtype, pointer_type) or isinstance(b.dtype, pointer_type):
         data = KNOWN[op](a.data, b.data)
         return tensor(types.int1, np.shape(data), as_data(data, types.int1))
-    type = promote(a.dtype, b.dtype, a_number, b_number, False)
+    type = promote(a.dtype, b.dtype, False, False, False)
     return elementwise(op, (a, b), type, types.int1)
 
 
 def negate(x):
+    if x.dtype is types.int1:
+        return x
     if x.known:
-        data = rounded(-x.data if x.dtype is not types.int1 else -np.asarray(x.data, np.int32), x.dtype)
+        data = rounded(-x.data, x.dtype)
         return tensor(x.dtype, x.shape, data, made=if_made((x,), lambda: current().core().neg(tile_of(x)), x.shape))
     return recorded(x.dtype, current().core().neg(tile_of(x)))
 

@@ -9,7 +9,8 @@ from ._types import dtype, pointer_type
 from ._values import core_type, if_made, recorded, rounded, tile_of
 
 
-def cast(x, type, bitcast=False):
+def cast(x, type, bitcast=False, rounding=None):
+    """`rounding`: how floats lose digits, "rtne" (to the nearest, as if nothing is said) or "rtz" (toward zero)."""
     type = getattr(type, "value", type) if not isinstance(type, dtype) else type
     if isinstance(type, block_type):
         type = type.scalar
@@ -21,10 +22,25 @@ def cast(x, type, bitcast=False):
         return _pointer_cast(x, type)
     if bitcast:
         return _bitcast(x, type)
+    if rounding not in (None, "rtne"):
+        return _toward_zero(x, type, rounding)
     record = lambda: current().core().cast(tile_of(x), core_type(type))
     if x.known:
         return tensor(type, x.shape, rounded(x.data, type), made=if_made((x,), record, x.shape))
     return recorded(type, record())
+
+
+def _toward_zero(x, type, rounding):
+    """Rounded to the nearest, and one step back where that is larger; the bits of floats are ordered as their sizes are."""
+    if rounding != "rtz":
+        raise KernelValueError(f"fp_downcast_rounding '{rounding}': 'rtne' and 'rtz' are known")
+    if not (x.dtype.is_floating() and type.is_floating() and x.dtype.primitive_bitwidth > type.primitive_bitwidth):
+        raise KernelValueError(f"fp_downcast_rounding of {x.dtype} to {type}: it is for floats that become narrower")
+    from .language import abs, where
+    nearest = cast(x, type)
+    bits = types.int_type(type.primitive_bitwidth, True)
+    back = cast(cast(nearest, bits, bitcast=True) - 1, type, bitcast=True)
+    return where(abs(cast(nearest, x.dtype)) > abs(x), back, nearest)
 
 
 def _pointer_cast(x, type):

@@ -1,5 +1,6 @@
 """Loads, stores and atomics through pointers, block pointers and tensor descriptors."""
 
+import functools
 import operator
 
 import numpy as np
@@ -11,27 +12,7 @@ from ._casts import cast
 from ._shapes import broadcast_to
 from ._tensor import tensor
 from ._types import pointer_type
-from ._values import as_tensor, core_type, is_number, tile_of
-
-
-class AtomicResult:
-    """What an atomic returns. Its use is refused: the order of programs is the machine's, not the kernel's."""
-
-    def __init__(self, name):
-        self._text = (f"the result of {name} at {line_text(kernel_line())} is used: which program comes first is known only after the "
-                      "simulation, so a kernel cannot be recorded that depends on it")
-
-    def _refuse(self, *args, **options):
-        raise Refused(self._text)
-
-    def __getattr__(self, name):
-        self._refuse()
-
-
-for _name in ("add radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod and rand or ror xor rxor lshift rlshift "
-              "rshift rrshift neg invert abs eq ne lt le gt ge bool index int float getitem iter len").split():
-    setattr(AtomicResult, f"__{_name}__", AtomicResult._refuse)
-AtomicResult.__hash__ = object.__hash__
+from ._values import AtomicResult, as_tensor, core_type, is_exact, rounded, tile_of
 
 
 class Access:
@@ -90,27 +71,23 @@ class Access:
                     f"{address:#x}, where no tensor lies{spans.nearest(address)}. Is a mask missing?")
 
 
-def _scalar(other):
-    """A number that fills lanes that are off; None if it must be selected."""
-    if other is None:
-        return 0
-    if is_number(other):
-        return other
-    other = as_tensor(other)
+def _scalar(other, type):
+    """The number of that type that fills lanes that are off; None if it must be selected."""
+    other = as_tensor(0 if other is None else other)
     if not other.known or other.numel == 0:
         return None
     first = np.asarray(other.data).reshape(-1)[0]
-    alike = not other.shape or bool((np.asarray(other.data) == first).all())
-    return first.item() if alike else None
+    if other.shape and not (np.asarray(other.data) == first).all():
+        return None
+    number = rounded(first.item(), type)
+    return number if is_exact(number) else None
 
 
 def load(pointer, mask=None, other=None):
     access = Access(pointer, mask, "load")
-    number = _scalar(other)
+    number = _scalar(other, access.type)
     instance = current()
     filled = 0 if number is None else number
-    if isinstance(filled, float) and access.type.is_int():
-        filled = int(filled)
     instance.launch.count(access)
     if access.type.is_int():
         result = _load_known(instance, access, filled)
@@ -124,6 +101,11 @@ def load(pointer, mask=None, other=None):
     elif number is None and access.on is not None:
         result = _select(_mask_value(access), result, other)
     return result
+
+
+def _select(mask, x, other):
+    from .language import where
+    return where(mask, x, cast(as_tensor(other), x.dtype))
 
 
 def _mask_value(access):
@@ -141,11 +123,6 @@ def _mask_tile(access):
         inside = core.logical_and(core.ge(lanes, int(begin)), core.lt(lanes, int(end)))
         tile = inside if tile is None else core.logical_or(tile, inside)
     return tile if tile is not None else core.lt(lanes, 0)
-
-
-def _select(mask, x, other):
-    from .language import where
-    return where(mask, x, other)
 
 
 def _load_known(instance, access, other):
@@ -169,8 +146,6 @@ def store(pointer, value, mask=None):
     if access.late_mask is not None:
         raise Refused("a store whose mask depends on computed values: which lanes are written must be known while the kernel is "
                       "recorded. Load the old values, select with tl.where, and store all lanes")
-    if isinstance(value, AtomicResult):
-        value._refuse()
     value = as_tensor(value)
     if isinstance(value.dtype, pointer_type):
         raise KernelTypeError("a pointer cannot be stored; cast it to an integer first")
@@ -319,9 +294,13 @@ class TensorDescriptor:
         data = b.base.data + (rows[:, None] * b.strides[0] + cols[None, :] * b.strides[1]) * self.dtype.itemsize
         return tensor(b.dtype, data.shape, data), tensor(types.int1, data.shape, inside)
 
-    def atomic_add(self, offsets, value):
+    def _atomic(self, offsets, value, name):
         lanes, mask = self._at(offsets)
-        return atomic("add", lanes, value, mask)
+        return atomic(name, lanes, value, mask)
+
+
+for _name in "add max min and or xor".split():
+    setattr(TensorDescriptor, f"atomic_{_name}", functools.partialmethod(TensorDescriptor._atomic, name=_name))
 
 
 class Spans:

@@ -8,7 +8,7 @@ import numpy as np
 from ._record import KernelValueError, current
 from ._tensor import shape_text, tensor
 from ._types import pointer_type
-from ._values import as_tensor, core_type, recorded, tile_of
+from ._values import as_tensor, filled, recorded, tile_of
 
 
 def _view(x, numbers, record):
@@ -50,7 +50,7 @@ def subscript(x, key):
     return _view(x, lambda n: n[key], lambda t: t[key])
 
 
-def reshape(x, *shape):
+def reshape(x, *shape, can_reorder=False):
     shape = _ints(shape)
     x = as_tensor(x)
     if -1 not in shape and math.prod(shape) != x.numel:
@@ -82,5 +82,5 @@ def broadcast_to(x, *shape):
         raise KernelValueError(f"a block of shape {shape_text(x.shape)} does not broadcast to {shape_text(shape)}")
     if x.known and not x.shape and x.tile is None and x.made is None and not isinstance(x.dtype, pointer_type):
         data = np.full(shape, x.data, x.dtype.numpy)
-        return tensor(x.dtype, shape, data, made=lambda: current().core().full(shape, float(x.data), core_type(x.dtype)))
+        return tensor(x.dtype, shape, data, made=lambda: filled(shape, x.data, x.dtype))
     return _view(x, lambda n: np.broadcast_to(n, shape), lambda t: current().core().broadcast_to(t, shape))

@@ -196,11 +196,13 @@ class tensor:
     def __getitem__(self, key):
         return _shapes.subscript(self, key)
 
-    def to(self, type, fp_downcast_rounding=None, bitcast=False):
-        return _casts.cast(self, type, bitcast)
+    def to(self, dtype, fp_downcast_rounding=None, bitcast=False):
+        return _casts.cast(self, dtype, bitcast, fp_downcast_rounding)
 
-    def cast(self, type, fp_downcast_rounding=None, bitcast=False):
-        return _casts.cast(self, type, bitcast)
+    cast = to
+
+    def item(self):
+        return _shapes.reshape(self, [1])[0]
 
     def trans(self, *axes):
         return _shapes.trans(self, *axes)

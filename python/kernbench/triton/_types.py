@@ -15,6 +15,7 @@ class dtype:
         self.core = core  # the kernel language's name, None where no unit computes it
         self.numpy = np.dtype(numpy)
         self.itemsize = max(bits, 8) // 8
+        self.low, self.high = (-(1 << bits - 1), (1 << bits - 1) - 1) if kind == "int" else (0, (1 << bits) - 1)  # of integers
 
     @property
     def scalar(self):
@@ -41,6 +42,12 @@ class dtype:
 
     def is_bool(self):
         return self.kind == "bool"
+
+    def get_int_min_value(self):
+        return self.low
+
+    def get_int_max_value(self):
+        return self.high
 
     def is_ptr(self):
         return False
@@ -171,7 +178,7 @@ def promote(a, b, a_is_number, b_is_number, divides):
         if a is wide or b is wide:
             return wide
     if a is float16 or b is float16:
-        return float32 if divides or bfloat16 in (a, b) else float16
+        return float32 if divides else float16
     if a is bfloat16 or b is bfloat16:
         return float32 if divides or a is not b else bfloat16
     if a.is_floating() and b.is_floating():

@@ -3,9 +3,29 @@
 import numpy as np
 
 from . import _types as types
-from ._record import KernelTypeError, Refused, current
+from ._record import KernelTypeError, Refused, current, kernel_line, line_text
 from ._tensor import tensor
 from ._types import pointer_type
+
+
+class AtomicResult:
+    """What an atomic returns. Its use is refused: the order of programs is the machine's, not the kernel's."""
+
+    def __init__(self, name):
+        self._text = (f"the result of {name} at {line_text(kernel_line())} is used: which program comes first is known only after the "
+                      "simulation, so a kernel cannot be recorded that depends on it")
+
+    def _refuse(self, *args, **options):
+        raise Refused(self._text)
+
+    def __getattr__(self, name):
+        self._refuse()
+
+
+for _name in ("add radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod and rand or ror xor rxor lshift rlshift "
+              "rshift rrshift neg invert abs eq ne lt le gt ge bool index int float getitem iter len").split():
+    setattr(AtomicResult, f"__{_name}__", AtomicResult._refuse)
+AtomicResult.__hash__ = object.__hash__
 
 
 def rounded(value, type):
@@ -42,6 +62,8 @@ def as_tensor(value, type=None):
         return tensor(type or types.OF_CORE[str(value.dtype)], value.shape, value)
     if value is None:
         raise KernelTypeError("None where a value was expected: did the launch leave out an argument?")
+    if isinstance(value, AtomicResult):
+        value._refuse()
     raise KernelTypeError(f"a kernel computes with tensors and numbers, not with {value.__class__.__name__}")
 
 
@@ -66,13 +88,13 @@ def tile_of(x):
             x.tile = x.made()
             x.made = None
         else:
-            x.tile = current().core().full(x.shape, float(x.data), core_type(x.dtype))
+            x.tile = filled(x.shape, x.data, x.dtype)
     return x.tile
 
 
 def operand(x):
     """A tile, or a number where the value is a known scalar."""
-    if x.known and not x.shape and x.tile is None and x.made is None:
+    if x.known and not x.shape and x.tile is None and x.made is None and is_exact(x.data):
         return x.data
     return tile_of(x)
 
@@ -81,10 +103,26 @@ def recorded(type, tile):
     return tensor(type, tuple(tile.shape), tile=tile)
 
 
+def is_exact(value):
+    """Whether the kernel language, whose numbers are of double precision, takes it as it is."""
+    return isinstance(value, float) or -(1 << 53) <= value <= 1 << 53
+
+
+def filled(shape, value, type):
+    """A tile of one number; a long integer is put together from two halves."""
+    core, name = current().core(), core_type(type)
+    if is_exact(value):
+        return core.full(shape, float(value), name)
+    high, low = (core.full(shape, float(half), name) for half in (value >> 32, value & 0xFFFFFFFF))
+    return core.logical_or(core.shl(high, 32), low)
+
+
 def converted(x, type):
     """An operand in that type."""
     if x.known and not x.shape and x.tile is None and x.made is None:
         value = rounded(x.data, type)
+        if not is_exact(value):
+            return filled((), value, type)
         return float(value) if type.is_floating() else int(value)
     if x.dtype is type:
         return tile_of(x)

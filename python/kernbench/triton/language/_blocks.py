@@ -6,7 +6,6 @@ import operator as _operator
 import numpy as np
 
 from .. import _types
-from .._casts import cast
 from .._record import KernelTypeError, KernelValueError, current
 from .._shapes import broadcast_to, expand_dims, reshape, trans
 from .._tensor import tensor
@@ -46,8 +45,12 @@ def full_like(input, value, dtype=None):
     return full(input.shape, value, dtype or input.dtype)
 
 
+def cast(input, dtype, fp_downcast_rounding=None, bitcast=False):
+    return as_tensor(input).to(dtype, fp_downcast_rounding, bitcast)
+
+
 def bitcast(x, type):
-    return cast(x, type, True)
+    return cast(x, type, bitcast=True)
 
 
 def broadcast(input, other):

@@ -47,11 +47,11 @@ def dot(input, other, acc=None, input_precision=None, allow_tf32=None, max_num_i
 
 
 def where(condition, x, y):
-    x_number, y_number = is_number(x), is_number(y)
-    condition, x, y = truth(as_tensor(condition)), as_tensor(x), as_tensor(y)
-    if isinstance(x.dtype, pointer_type) or isinstance(y.dtype, pointer_type):
-        return _chosen_pointer(condition, x, y)
-    type = _types.promote(x.dtype, y.dtype, x_number, y_number, False)
+    condition = truth(as_tensor(condition))
+    if any(isinstance(as_tensor(v).dtype, pointer_type) for v in (x, y)):
+        return _chosen_pointer(condition, as_tensor(x), as_tensor(y))
+    type = _arithmetic.common_type(x, y)
+    x, y = as_tensor(x), as_tensor(y)
     x, y = cast(x, type), cast(y, type)
     if condition.known and not condition.shape and condition.tile is None:
         shape = np.broadcast_shapes(x.shape, y.shape)
@@ -144,12 +144,19 @@ def div_rn(x, y):
     return as_tensor(x) / y
 
 
+def without_bfloat16(x):
+    """Functions that Triton computes in float32 where bfloat16 comes in."""
+    x = as_tensor(x)
+    return cast(x, float32) if x.dtype is _types.bfloat16 else x
+
+
 def maximum(x, y, propagate_nan=None):
-    return _arithmetic.binary("maximum", x, y)
+    """NaN wins, whatever propagate_nan says. A number is a float32 or an int32 here, also beside narrower tensors."""
+    return _arithmetic.binary("maximum", without_bfloat16(x), without_bfloat16(y))
 
 
 def minimum(x, y, propagate_nan=None):
-    return _arithmetic.binary("minimum", x, y)
+    return _arithmetic.binary("minimum", without_bfloat16(x), without_bfloat16(y))
 
 
 def clamp(x, min, max, propagate_nan=None):

@@ -104,11 +104,11 @@ def to_tensor(x):
 
 def swizzle2d(i, j, size_i, size_j, size_g):
     """Where block (i, j) of a matrix is taken if size_g rows at a time are gone through column by column."""
+    from ._functions import minimum
     place = i * size_j + j
     group = place // (size_g * size_j)
     first = group * size_g
-    rows = size_i - first
-    rows = rows if rows < size_g else size_g
+    rows = minimum(size_i - first, size_g)
     inside = place % (size_g * size_j)
     return first + inside % rows, inside // rows
 

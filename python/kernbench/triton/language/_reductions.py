@@ -12,7 +12,7 @@ from .._tensor import tensor
 from .._types import float32, int32, uint32
 from .._values import as_tensor, recorded, tile_of
 from ._blocks import _one_axis, _stacked
-from ._functions import where
+from ._functions import where, without_bfloat16
 
 
 def _reduced(x, axis, keep_dims, name, known, type=None):
@@ -33,12 +33,11 @@ def _reduced(x, axis, keep_dims, name, known, type=None):
 
 
 def _widened(x):
-    """Types under 32 bits are reduced in 32, as Triton does."""
+    """The largest of types under 32 bits is found in 32, as Triton does."""
+    x = as_tensor(x)
     if x.dtype.primitive_bitwidth >= 32:
         return x
-    if x.dtype.is_floating():
-        return cast(x, float32)
-    return cast(x, uint32 if x.dtype.kind == "uint" else int32)
+    return cast(x, float32 if x.dtype.is_floating() else int32)
 
 
 def _summed(x, dtype):
@@ -46,7 +45,9 @@ def _summed(x, dtype):
     x = as_tensor(x)
     if dtype is not None:
         return cast(x, dtype)
-    return _widened(x) if x.dtype.is_int() else x
+    if x.dtype.is_floating() or x.dtype.primitive_bitwidth >= 32:
+        return x
+    return cast(x, int32 if x.dtype.is_int_signed() else uint32)
 
 
 def sum(input, axis=None, keep_dims=False, dtype=None):
@@ -55,13 +56,13 @@ def sum(input, axis=None, keep_dims=False, dtype=None):
 
 
 def max(input, axis=None, return_indices=False, return_indices_tie_break_left=True, keep_dims=False, propagate_nan=None):
-    x = _widened(as_tensor(input))
+    x = without_bfloat16(input) if return_indices else _widened(input)
     largest = _reduced(x, axis, keep_dims, "max", np.max)
     return (largest, argmax(x, axis, keep_dims=keep_dims)) if return_indices else largest
 
 
 def min(input, axis=None, return_indices=False, return_indices_tie_break_left=True, keep_dims=False, propagate_nan=None):
-    x = _widened(as_tensor(input))
+    x = without_bfloat16(input) if return_indices else _widened(input)
     smallest = _reduced(x, axis, keep_dims, "min", np.min)
     return (smallest, argmin(x, axis, keep_dims=keep_dims)) if return_indices else smallest
 
@@ -152,11 +153,11 @@ def _scanned(x, axis, reverse, name, known):
 
 
 def cumsum(input, axis=0, reverse=False, dtype=None):
-    return _scanned(_summed(input, dtype), axis, reverse, "cumsum", np.cumsum)
+    return _scanned(_summed(without_bfloat16(input), dtype), axis, reverse, "cumsum", np.cumsum)
 
 
 def cumprod(input, axis=0, reverse=False):
-    return _scanned(_summed(input, None), axis, reverse, "cumprod", np.cumprod)
+    return _scanned(without_bfloat16(input), axis, reverse, "cumprod", np.cumprod)
 
 
 def histogram(input, num_bins, mask=None):
@@ -195,4 +196,18 @@ def sort(x, dim=None, descending=False):
 
 def topk(x, k, dim=None):
     """The k largest, the largest first."""
+    x = _widened(x)
     return _part(sort(x, dim, True), _one_axis(x, dim), 0, _operator.index(k))
+
+
+def bitonic_merge(x, dim=None, descending=False):
+    """Sorts what rises and then falls along the last axis: log2 n steps."""
+    x = as_tensor(x)
+    shape, distance = x.shape, x.shape[_one_axis(x, dim)] // 2
+    while distance:
+        pairs = reshape(x, [*shape[:-1], -1, 2, distance])
+        low, high = pairs[..., 0, :], pairs[..., 1, :]
+        swaps = low < high if descending else low > high
+        x = reshape(_stacked([where(swaps, high, low), where(swaps, low, high)], len(pairs.shape) - 2, True), shape)
+        distance //= 2
+    return x

@@ -50,7 +50,7 @@ def randint(seed, offset, n_rounds=N_ROUNDS_DEFAULT):
 def uint_to_uniform_float(x):
     """A number of [0, 1) from 32 random bits."""
     from . import where
-    signed = cast(cast(x, types.uint32), types.int32, True)
+    signed = cast(cast(x, types.uint32), types.int32, bitcast=True)
     positive = where(signed < 0, -signed - 1, signed)
     return cast(positive, types.float32) * 4.6566127342e-10
 

@@ -5,7 +5,7 @@ import math as _math
 from ..._arithmetic import absolute as _absolute
 from ..._values import as_tensor
 from ..._record import Refused as _Refused
-from .. import (bitcast, ceil, cos, div_rn, erf, exp, exp2, floor, fma, float32, int1, int32, log, log2, maximum, minimum,  # noqa: F401
+from .. import (bitcast, ceil, cos, div_rn, erf, exp, exp2, floor, fma, float32, int32, int64, log, log2, maximum, minimum,  # noqa: F401
                 rsqrt, sigmoid, sin, sqrt, sqrt_rn, tanh, trunc, uint32, umulhi, where)
 
 fmax, fmin = maximum, minimum
@@ -29,11 +29,18 @@ def exp10(x):
 
 
 def expm1(x):
-    return exp(x) - 1.0
+    """Near 0, where 1 is rounded into exp(x), the error is taken out again by the logarithm of what was got."""
+    x = as_tensor(x)
+    power = exp(x)
+    mended = where(power == 1.0, x, (power - 1.0) * x / log(power))
+    return where(_absolute(x) < 0.5, mended, power - 1.0)
 
 
 def log1p(x):
-    return log(as_tensor(x) + 1.0)
+    x = as_tensor(x)
+    moved = x + 1.0
+    mended = where(moved == 1.0, x, log(moved) * x / (moved - 1.0))
+    return where(_absolute(x) < 0.5, mended, log(moved))
 
 
 def log10(x):
@@ -41,14 +48,22 @@ def log10(x):
 
 
 def pow(x, y):
-    """By exp2 and log2; an integer power that is known by multiplying."""
+    """By exp2 and log2; a small integer power that is known by multiplying. A number below 0 has integer powers only."""
     x, y = as_tensor(x), as_tensor(y)
-    if y.known and not y.shape and float(y.data).is_integer() and 0 <= y.data <= 8:
-        result = x * 0.0 + 1.0 if y.data == 0 else x
-        for _ in range(int(y.data) - 1):
-            result = result * x
-        return result
-    return exp2(log2(x) * y)
+    if y.known and not y.shape and float(y.data).is_integer() and _math.fabs(y.data) <= 8:
+        return _small_power(x, int(y.data))
+    size = exp2(log2(_absolute(x)) * y)
+    y = y.to(float32)
+    odd, whole = floor(y * 0.5) * 2.0 != y, floor(y) == y
+    signed = where(whole, where(odd, -size, size), float("nan"))
+    return where(y == 0, 1.0, where(x < 0, signed, size))
+
+
+def _small_power(x, n):
+    result = x * 0.0 + 1.0 if n == 0 else x
+    for _ in range(_math.floor(_math.fabs(n)) - 1):
+        result = result * x
+    return result if n >= 0 else 1.0 / result
 
 
 def tan(x):
@@ -56,15 +71,25 @@ def tan(x):
 
 
 def sinh(x):
-    return (exp(x) - exp(-as_tensor(x))) * 0.5
+    x = as_tensor(x)
+    less = expm1(x)
+    return where(_absolute(x) < 0.5, (less + less / (less + 1.0)) * 0.5, (exp(x) - exp(-x)) * 0.5)
 
 
 def cosh(x):
     return (exp(x) + exp(-as_tensor(x))) * 0.5
 
 
+_ERFC = (0.17087277, -0.82215223, 1.48851587, -1.13520398, 0.27886807, -0.18628806, 0.09678418, 0.37409196, 1.00002368, -1.26551223)
+
+
 def erfc(x):
-    return 1.0 - erf(x)
+    """Far from 0, where 1 − erf(x) has no digits left, by a fit of Chebyshev: t · exp(−x² + p(t)), t = 1 / (1 + x / 2)."""
+    x = as_tensor(x)
+    size = _absolute(x)
+    t = 1.0 / (1.0 + 0.5 * size)
+    tail = t * exp(_polynomial(_ERFC, t) - size * size)
+    return where(size < 0.5, 1.0 - erf(x), where(x < 0, 2.0 - tail, tail))
 
 
 def rint(x):
@@ -86,7 +111,8 @@ def round(x):
     return where(x < 0, ceil(x - 0.5), floor(x + 0.5))
 
 
-llrint = rint
+def llrint(x):
+    return rint(x).to(int64)
 
 
 def isnan(x):
@@ -108,12 +134,12 @@ finitef = isfinited
 
 
 def signbit(x):
-    return as_tensor(x) < 0
+    return (as_tensor(x).to(int32, bitcast=True) >> 31) & 1
 
 
 def copysign(x, y):
     size = _absolute(as_tensor(x))
-    return where(as_tensor(y) < 0, -size, size)
+    return where(signbit(as_tensor(y).to(float32)) != 0, -size, size)
 
 
 def relu(x):
@@ -177,7 +203,7 @@ def atan(x):
 
 def asin(x):
     x = as_tensor(x)
-    return atan(x * rsqrt(maximum(1.0 - x * x, 1e-30)))
+    return where(_absolute(x) > 1.0, float("nan"), atan(x * rsqrt(maximum(1.0 - x * x, 1e-30))))
 
 
 def acos(x):
@@ -193,11 +219,15 @@ def atan2(y, x):
 
 
 def sinpi(x):
-    return sin(as_tensor(x) * _math.pi)
+    x = as_tensor(x)
+    turn = x - 2.0 * rint(x * 0.5)  # −1 to 1
+    return sin(where(_absolute(turn) > 0.5, copysign(1.0, turn) - turn, turn) * _math.pi)
 
 
 def cospi(x):
-    return cos(as_tensor(x) * _math.pi)
+    x = as_tensor(x)
+    turn = x - 2.0 * rint(x * 0.5)
+    return sin((0.5 - _absolute(turn)) * _math.pi)
 
 
 # ── hyperbolic ──
@@ -205,7 +235,7 @@ def cospi(x):
 def asinh(x):
     x = as_tensor(x)
     size = _absolute(x)
-    return copysign(log(size + sqrt(size * size + 1.0)), x)
+    return copysign(log1p(size + size * size / (1.0 + sqrt(size * size + 1.0))), x)
 
 
 def acosh(x):
@@ -215,7 +245,7 @@ def acosh(x):
 
 def atanh(x):
     x = as_tensor(x)
-    return 0.5 * log((1.0 + x) / (1.0 - x))
+    return 0.5 * log1p(2.0 * x / (1.0 - x))
 
 
 # ── probability ──
@@ -241,7 +271,8 @@ def erfinv(x):
     """By Giles: a polynomial in the logarithm of 1 − x², one near 0 and one near ±1."""
     x = as_tensor(x)
     w = -log((1.0 - x) * (1.0 + x))
-    return where(w < 5.0, _polynomial(_NEAR, w - 2.5), _polynomial(_FAR, sqrt(w) - 3.0)) * x
+    inside = where(w < 5.0, _polynomial(_NEAR, w - 2.5), _polynomial(_FAR, sqrt(w) - 3.0)) * x
+    return where(_absolute(x) == 1.0, copysign(float("inf"), x), inside)
 
 
 # ── numbers and their bits ──
@@ -290,7 +321,7 @@ def ilogb(x):
 
 
 def llround(x):
-    return round(x).to(int32)
+    return round(x).to(int64)
 
 
 lround = llround
@@ -320,7 +351,10 @@ uint_as_float = int_as_float
 
 
 def mulhi(x, y):
-    return umulhi(x, y)
+    """The upper half of a product; of signed numbers that of their bits, less what the sign bits stand for."""
+    x, y = as_tensor(x), as_tensor(y)
+    high = umulhi(x, y)
+    return high - where(x < 0, y, 0) - where(y < 0, x, 0) if high.dtype.is_int_signed() else high
 
 
 def popc(x):
