@@ -1,5 +1,6 @@
 """Launches: many programs, programs that are dealt unevenly, hazards between them, refusals with their lines, options without effect."""
 import inspect
+import threading
 
 import numpy as np
 import pytest
@@ -7,6 +8,7 @@ import pytest
 import kernbench as kb
 from kernbench import triton
 import kernbench.triton.language as tl
+from kernbench.triton._jit import IGNORED
 
 HERE = "triton_launch_test.py"
 
@@ -99,6 +101,40 @@ def test_atomics_of_two_kinds_on_one_place_are_a_hazard(torch):
     assert len(torch.hazards()) == 1
 
 
+@triton.jit
+def summed_kernel(out, counts):
+    tl.atomic_add(out, 1.0, sem="relaxed", scope="gpu")
+    tl.atomic_add(counts, 1)
+    tl.atomic_max(out + 1, 1.0)
+
+
+def test_a_launch_says_that_the_bits_of_float_sums_may_depend_on_the_order(torch):
+    out, counts = torch.from_numpy(np.zeros(2, np.float32)), torch.from_numpy(np.zeros(1, np.int32))
+    launch = summed_kernel[(4,)](out, counts)
+    assert list(out.numpy()) == [4, 1] and list(counts.numpy()) == [4]
+    (note,) = launch.notes  # sums of integers and largest numbers are the same in any order
+    assert note.startswith(f"atomic_add of fp32 at {HERE}:{line_of(summed_kernel, '1.0, sem')}") and "the last bits may depend" in note
+    assert note in str(launch)
+
+
+def test_two_threads_record_into_contexts_of_their_own():
+    results = {}
+
+    def work(number):
+        for _ in range(5):
+            with kb.Torch("small") as torch:
+                x = torch.from_numpy(np.full(64, number, np.float32))
+                add_one_kernel[(8,)](x, 64, BLOCK=8)
+                results.setdefault(number, []).append(bool((x.numpy() == number + 1).all()))
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == {n: [True] * 5 for n in range(4)}
+
+
 # ── refusals ──
 
 @triton.jit
@@ -133,6 +169,41 @@ def float_loop(out, x):
 def used_atomic(out, x):
     old = tl.atomic_add(out, 1.0)
     tl.store(out + 1, old)
+
+
+@triton.jit
+def atomic_in_sum(out, x):
+    old = tl.atomic_add(out, 1.0)
+    tl.store(out + 1, tl.load(x) + old)
+
+
+@triton.jit
+def atomic_in_address(out, x):
+    old = tl.atomic_max(out, 1.0)
+    tl.store(out + old, 1.0)
+
+
+@triton.jit
+def atomic_in_branch(out, x):
+    if tl.atomic_add(out, 1.0) == 0:
+        tl.store(out + 1, 1.0)
+
+
+@triton.jit
+def atomic_in_function(out, x):
+    old = tl.atomic_add(out, 1.0)
+    tl.store(out + 1, tl.where(old > 0, 1.0, 0.0))
+
+
+@triton.jit
+def atomic_in_method(out, x):
+    tl.store(out + 1, tl.atomic_add(out, 1.0).to(tl.float32))
+
+
+@triton.jit
+def atomic_in_not(out, x):
+    if not tl.atomic_add(out, 1.0):
+        tl.store(out + 1, 1.0)
 
 
 @triton.jit
@@ -190,6 +261,9 @@ REFUSALS = [
     (float_mask_store, "mask=v > 1", "which lanes are written must be known"), (float_address, "p = out", "not on floating-point values"),
     (float_branch, "if v > 0", "computed after the kernel was recorded"), (float_loop, "for i in range", "computed after the kernel was recorded"),
     (used_atomic, "tl.store", "which program comes first is known only after the simulation"),
+    (atomic_in_sum, "tl.load(x) + old", "which program comes first"), (atomic_in_address, "out + old", "which program comes first"),
+    (atomic_in_branch, "== 0", "which program comes first"), (atomic_in_function, "old > 0", "which program comes first"),
+    (atomic_in_method, ".to(", "which program comes first"), (atomic_in_not, "not tl", "which program comes first"),
     (spin_wait, "while", "which program comes first is known only after the simulation"),
     (swapped, "atomic_xchg", "which program comes first is known only after the simulation"),
     (assembly, "inline_asm", "assembly of another machine"), (scaled_product, "dot_scaled", "no block scales"),
@@ -280,9 +354,9 @@ def outcome(kernel, **options):
         return list(x.numpy()), launch.trace.pe_exec_ns
 
 
-@pytest.mark.parametrize("option", OPTIONS)
+@pytest.mark.parametrize("option", sorted(IGNORED | OPTIONS.keys()))
 def test_a_launch_option_of_a_compiler_changes_neither_numbers_nor_time(option):
-    assert outcome(plain_kernel, **{option: OPTIONS[option]}) == outcome(plain_kernel)
+    assert outcome(plain_kernel, **{option: OPTIONS.get(option, 1)}) == outcome(plain_kernel)
 
 
 def test_hints_in_a_kernel_change_neither_numbers_nor_time():

@@ -1,4 +1,7 @@
 """Kernels taken out of files as people publish them."""
+import os
+import subprocess
+import sys
 import textwrap
 import warnings
 
@@ -235,3 +238,28 @@ def test_kernels_that_torchs_compiler_has_written(torch, tmp_path):
     assert COMPILED.splitlines()[relu.fn.__code__.co_firstlineno - 1] == "@triton.jit"
     order = [2, 7, 0, 5, 6, 3, 1, 4]  # of 7, 4, 3, 2, 1, 0, −1, −5
     assert result(torch, triton.load(file, "triton_red_fused_sum_1"), 9, x, 8, XBLOCK=8, dtype=np.int32) == [2] + order
+
+
+def test_a_file_that_imports_torch_says_to_cut_the_kernel_out(tmp_path):
+    written(tmp_path, wants_torch="""
+        import triton
+        import torch
+        """)
+    program = textwrap.dedent("""
+        import importlib.util, sys
+        sys.modules.pop("torch", None)
+        sys.meta_path[:] = [f for f in sys.meta_path if "torch" not in repr(f)]
+        import kernbench as kb
+        kb.triton.install()
+        kb.triton.install()
+        assert importlib.util.find_spec("torch") is None  # who only asks whether it is there is told
+        try:
+            import nothing_of_that_name
+        except ModuleNotFoundError as error:
+            assert "kb.triton" not in str(error)
+        import wants_torch
+        """)
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path,
+                         env={**os.environ, "PYTHONPATH": os.environ["PYTHONPATH"] + os.pathsep + str(tmp_path)})
+    assert run.returncode == 1 and "cut the kernel out: kb.triton.load(" in run.stderr
+    assert "wants_torch.py\", line 3" in run.stderr

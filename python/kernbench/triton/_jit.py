@@ -44,6 +44,7 @@ class Launch:
         self.spans = Spans([_Span(t) for t in tensors], torch._tensor_at)
         self.places = Places()
         self.transfers = {}  # by line of the kernel's file
+        self.notes = []  # what a reader of its numbers should know, a sentence each
         self.handle = None
         self._pending = None
 
@@ -63,6 +64,10 @@ class Launch:
         self._pending.runs += runs
         self._pending = None
 
+    def note(self, text):
+        if text not in self.notes:
+            self.notes.append(text)
+
     @property
     def trace(self):
         """When and how long; completes the launch."""
@@ -76,6 +81,7 @@ class Launch:
     def __repr__(self):
         lines = [f"<launch of {self.name} {list(self.grid)}"]
         lines += [f"  {line}: {count}" for line, count in sorted(self.transfers.items())]
+        lines += [f"  note: {text}" for text in self.notes]
         return "\n".join(lines) + ">"
 
 

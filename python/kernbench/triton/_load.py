@@ -27,6 +27,19 @@ def _own_modules():
 def install():
     """From now on `import triton` means this package, in every file of this process."""
     sys.modules.update(_own_modules())
+    if not any(isinstance(finder, _NoTorch) for finder in sys.meta_path):
+        sys.meta_path.append(_NoTorch())
+
+
+class _NoTorch:
+    """Comes last of all who look for a module: says what to do about a kernel's file that imports torch where there is none."""
+
+    def find_spec(self, name, path=None, target=None):
+        asks_only = sys._getframe(1).f_back.f_globals.get("__name__") == "importlib.util"
+        if name != "torch" or asks_only:
+            return None
+        raise ModuleNotFoundError("No module named 'torch'. To run a kernel of a file that imports it, cut the kernel out: "
+                                  "kb.triton.load('file.py', 'kernel') takes it with what it reaches and nothing else", name=name)
 
 
 def _source(path):

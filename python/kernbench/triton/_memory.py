@@ -172,6 +172,9 @@ def atomic(name, pointer, value, mask=None):
     instance.launch.count(access)
     if access.type.is_int():
         instance.launch.places.write((instance.ids, "atomic"), access.active().view(np.int64), access.type.itemsize)
+    if access.type.is_floating() and name == "add":
+        instance.launch.note(f"atomic_add of {access.type} at {line_text(kernel_line())}: programs add in the order of the simulation, "
+                             "on which the last bits may depend")
     tile = tile_of(value)
     instance.core().atomic_at(name, access.addresses, tile, on=access.on)
     instance.launch.moved(instance.tl.last_runs())

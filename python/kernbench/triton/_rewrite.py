@@ -6,7 +6,6 @@ The kernel's syntax tree is changed so that they ask the values; lines stay thos
 import ast
 import builtins
 import inspect
-import textwrap
 import types as python_types
 
 from . import _arithmetic
@@ -137,9 +136,10 @@ class _Rewriter(ast.NodeTransformer):
 
 def _definition(function):
     lines, first = inspect.getsourcelines(function)
-    tree = ast.parse(textwrap.dedent("".join(lines)))
-    ast.increment_lineno(tree, first - 1)
-    found = [n for n in tree.body if isinstance(n, ast.FunctionDef)]
+    is_inner = lines[0][:1].isspace()  # a function inside another one; comments in it may stand further left
+    tree = ast.parse("".join(["if True:\n"] * is_inner + lines))
+    ast.increment_lineno(tree, first - 1 - is_inner)
+    found = [n for n in (tree.body[0].body if is_inner else tree.body) if isinstance(n, ast.FunctionDef)]
     return found[0] if found else None
 
 
