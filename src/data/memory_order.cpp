@@ -36,6 +36,7 @@ MemoryOrder::Request& MemoryOrder::request(std::uint32_t number) {
   std::vector<ClockPtr> before;
   if (!is_new) before.push_back(end_of(stream.current));
   for (const auto other : order.after) before.push_back(end_of(other));
+  if (order.after_all != nullptr) before.push_back(end_of_all(*order.after_all));
   stream.current = number;
   requests_[number] = std::make_unique<Request>(
       Request{clocks_.join(before), stream.requests++, stream.agent, {}, false, nullptr});
@@ -51,6 +52,13 @@ ClockPtr MemoryOrder::end_of(std::uint32_t number) {
   r.end = clocks_.join(ends);
   r.completed = true;
   return r.end;
+}
+
+ClockPtr MemoryOrder::end_of_all(const std::vector<std::uint32_t>& requests) {
+  if (const auto known = ends_.find(&requests); known != ends_.end()) return known->second;
+  std::vector<ClockPtr> ends;
+  for (const auto number : requests) ends.push_back(end_of(number));
+  return ends_[&requests] = clocks_.join(ends);
 }
 
 ClockPtr MemoryOrder::end_of_line(Line& line) {

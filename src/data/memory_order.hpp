@@ -93,6 +93,7 @@ class MemoryOrder {
   Line& line(std::uint32_t origin);
   Request& request(std::uint32_t number);
   ClockPtr end_of(std::uint32_t request);
+  ClockPtr end_of_all(const std::vector<std::uint32_t>& requests);
   ClockPtr end_of_line(Line& line);
 
   ClockPtr issue_clock(Line& line, isa::CommandIndex command);
@@ -109,8 +110,9 @@ class MemoryOrder {
   std::vector<std::unique_ptr<Line>> lines_;        // by origin
   std::vector<std::unique_ptr<Request>> requests_;  // by number
   std::map<std::uint32_t, Stream> streams_;
-  std::map<PeCoord, std::pair<Agent, std::uint64_t>> pes_;  // and the next free position
-  std::vector<std::vector<Sent>> sent_;                     // by ring: not more than it has slots
+  std::map<const std::vector<std::uint32_t>*, ClockPtr> ends_;  // of requests that many come after
+  std::map<PeCoord, std::pair<Agent, std::uint64_t>> pes_;      // and the next free position
+  std::vector<std::vector<Sent>> sent_;                         // by ring: not more than it has slots
 };
 
 }  // namespace kernbench::data

@@ -38,6 +38,8 @@ struct HostTransfer {
 struct RequestOrder {
   std::uint32_t stream = 0;          // each request of a stream begins when the one before it has completed
   std::vector<std::uint32_t> after;  // requests of other streams the host had waited for before
+  /// More of them, which many requests have in common; null: no more. It lives as long as the run.
+  const std::vector<std::uint32_t>* after_all = nullptr;
 };
 
 /// Records are named by reference: only their origin, command and kind are to be looked at.

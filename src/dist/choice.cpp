@@ -44,9 +44,8 @@ int members(const State& state, const Invocation& call, const GroupKey& group) {
   return ranks * static_cast<int>(workers(call.tensors.front().state()->layout(), group.kind).size());
 }
 
-ccl::PlanRequest plan_request(const State& state, const GroupKey& group, const Tensor* tensor) {
-  const bool all =
-      static_cast<int>(group.ranks.size()) == state.world_size() && std::ranges::is_sorted(group.ranks);
+ccl::PlanRequest plan_request(State& state, const GroupKey& group, const Tensor* tensor) {
+  const bool all = group.ranks == state.world();
   ccl::PlanRequest request{.group = group.kind};
   if (group.ranks_are_pes) {
     if (all && !group.pair) return request;
@@ -88,16 +87,24 @@ std::vector<std::string> candidates(State& state, Collective collective, const G
   return names;
 }
 
+/// What the calling rank holds of a tensor.
+std::vector<Choice::Held> held_of(const Tensor& tensor, const GroupKey& group) {
+  std::vector<Choice::Held> held;
+  const Layout& layout = tensor.state()->layout();
+  for (const Holder& h : workers(layout, group.kind)) {
+    const std::int64_t elements = layout.blocks()[h.block].bytes / layout.itemsize();
+    held.push_back(group.ranks_are_pes ? Choice::Held{0, 0, elements} : Choice::Held{h.cube, h.pe, elements});
+  }
+  return held;
+}
+
 /// What all members hold, given that they hold what this one does.
-std::vector<ccl::HeldShard> held_by_all(runtime::Engine& engine, const Tensor& tensor,
+std::vector<ccl::HeldShard> held_by_all(runtime::Engine& engine, const std::vector<Choice::Held>& held,
                                         const GroupKey& group) {
   std::vector<ccl::HeldShard> shards;
-  const Layout& layout = tensor.state()->layout();
-  const auto holders = workers(layout, group.kind);
   for (const int rank : group.ranks)
-    for (const Holder& h : holders)
-      shards.push_back({group.ranks_are_pes ? engine.pe_of(rank) : PeCoord{rank, h.cube, h.pe},
-                        layout.blocks()[h.block].bytes / layout.itemsize()});
+    for (const Choice::Held& h : held)
+      shards.push_back({group.ranks_are_pes ? engine.pe_of(rank) : PeCoord{rank, h.cube, h.pe}, h.elements});
   return shards;
 }
 
@@ -111,7 +118,9 @@ std::string problem_of(State& state, const Choice::Question& question, const ccl
     }
   const ccl::Validator& validator = state.registry().validator(settings.validator);
   for (const auto& held : question.held)
-    if (auto problem = validator.problem(held, who); !problem.empty()) return problem;
+    if (auto problem = validator.problem(held_by_all(state.engine(), held, question.group), who);
+        !problem.empty())
+      return problem;
   return {};
 }
 
@@ -143,8 +152,7 @@ ccl::Settings answer(State& state, const Choice::Question& question, const Invoc
 /// All members of a group ask the same, one after the other.
 const ccl::Settings& choose(State& state, const Invocation& call, const GroupKey& group) {
   Choice::Question question{call.collective, group, {}};
-  for (const Tensor& tensor : call.tensors)
-    question.held.push_back(held_by_all(state.engine(), tensor, group));
+  for (const Tensor& tensor : call.tensors) question.held.push_back(held_of(tensor, group));
   std::optional<Choice>& last = state.last_choice;
   if (!last || last->question != question) last = Choice{question, answer(state, question, call)};
   return last->settings;

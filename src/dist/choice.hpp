@@ -27,7 +27,7 @@ bool same_member(ccl::Group group, const runtime::Holder& a, const runtime::Hold
 int members(const State& state, const Invocation& call, const GroupKey& group);
 
 /// Who takes part in plans of this group. PEs are those that hold something of `tensor`, or (null) the mapper's.
-ccl::PlanRequest plan_request(const State& state, const GroupKey& group, const Tensor* tensor);
+ccl::PlanRequest plan_request(State& state, const GroupKey& group, const Tensor* tensor);
 
 /// The configured algorithm if it serves the group and the tensors lie as it needs them, else the built-in one that
 /// does. InputError (`dist.layout`) if none does.

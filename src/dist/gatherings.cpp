@@ -13,49 +13,56 @@ constexpr const char* kEnded = "a member has ended and will not join";
 
 }  // namespace
 
+Gatherings::Gatherings(std::string group, std::vector<int> ranks)
+    : group_(std::move(group)), ranks_(std::move(ranks)), joined_(ranks_.size()) {
+  for (std::size_t m = 0; m < ranks_.size(); ++m) members_.emplace(ranks_[m], m);
+}
+
 std::size_t Gatherings::member(int rank) const {
-  const auto found = std::ranges::find(ranks_, rank);
-  if (found == ranks_.end())
+  const auto found = members_.find(rank);
+  if (found == members_.end())
     throw InputError({"dist.no-member", fmt::format("rank {}", rank),
                       fmt::format("it is no member of {}", group_),
                       "only members call a group's collectives"});
-  return static_cast<std::size_t>(found - ranks_.begin());
+  return found->second;
 }
 
+/// Who ends later finds that it is awaited: so those that have ended already are looked for once, by the first to join.
 std::size_t Gatherings::join(int rank, JoinedCall call, const std::function<bool(int)>& has_ended,
                              const Excuse& excuse) {
   const std::size_t me = member(rank), number = joined_[me] - complete_;
-  if (number == open_.size()) open_.emplace_back(ranks_.size());
-  open_[number][me] = std::move(call);
+  const bool first = number == open_.size();
+  if (first) open_.push_back({std::vector<std::optional<JoinedCall>>(ranks_.size()), 0, call.terms});
+  Gathering& gathering = open_[number];
+  const bool fits = call.terms == gathering.terms;
+  gathering.calls[me] = std::move(call);
   try {
-    check(number, me, has_ended, excuse);
+    if (!fits) fail(number, "its members have called what does not fit together", excuse);
+    if (first && is_without(gathering, has_ended)) fail(number, kEnded, excuse);
   } catch (...) {  // it has not joined then
-    open_[number][me].reset();
-    if (std::ranges::none_of(open_[number], &std::optional<JoinedCall>::has_value)) open_.pop_back();
+    gathering.calls[me].reset();
+    if (first) open_.pop_back();
     throw;
   }
+  ++gathering.joined;
   ++joined_[me];
-  while (!open_.empty() && std::ranges::all_of(open_.front(), &std::optional<JoinedCall>::has_value)) {
+  while (!open_.empty() && open_.front().joined == ranks_.size()) {
     open_.pop_front();
     ++complete_;
   }
   return joined_[me] - 1;
 }
 
-void Gatherings::check(std::size_t number, std::size_t me, const std::function<bool(int)>& has_ended,
-                       const Excuse& excuse) const {
-  const Gathering& gathering = open_[number];
-  for (const auto& other : gathering)
-    if (other && other->terms != gathering[me]->terms)
-      fail(number, "its members have called what does not fit together", excuse);
+/// Somebody has not joined and never will.
+bool Gatherings::is_without(const Gathering& gathering, const std::function<bool(int)>& has_ended) const {
   for (std::size_t m = 0; m < ranks_.size(); ++m)
-    if (!gathering[m] && has_ended(ranks_[m])) fail(number, kEnded, excuse);
+    if (!gathering.calls[m] && has_ended(ranks_[m])) return true;
+  return false;
 }
 
 bool Gatherings::is_awaited(int rank) const {
-  const auto found = std::ranges::find(ranks_, rank);
-  return found != ranks_.end() &&
-         joined_[static_cast<std::size_t>(found - ranks_.begin())] < complete_ + open_.size();
+  const auto found = members_.find(rank);
+  return found != members_.end() && joined_[found->second] < complete_ + open_.size();
 }
 
 void Gatherings::fail_open(const std::string& what, const Excuse& excuse) const { fail(0, what, excuse); }
@@ -69,7 +76,7 @@ std::string Gatherings::list(const Gathering& gathering, const Excuse& excuse) c
   Said said;
   std::string each;
   for (std::size_t m = 0; m < ranks_.size(); ++m) {
-    const std::string text = gathering[m] ? "called " + gathering[m]->text : excuse(ranks_[m]);
+    const std::string text = gathering.calls[m] ? "called " + gathering.calls[m]->text : excuse(ranks_[m]);
     each += fmt::format("\n    rank {} {}", ranks_[m], text);
     said.add(ranks_[m], text);
   }

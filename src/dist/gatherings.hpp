@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "kernbench/error.hpp"
@@ -29,8 +30,7 @@ class Gatherings {
   using Excuse = std::function<std::string(int rank)>;
 
   /// `group` names it in messages: `the SIPs`. Members are ranks of the host program.
-  Gatherings(std::string group, std::vector<int> ranks)
-      : group_(std::move(group)), ranks_(std::move(ranks)), joined_(ranks_.size()) {}
+  Gatherings(std::string group, std::vector<int> ranks);
 
   /// Returns the number of the collective. Throws CollectiveMismatch if the call does not fit what others have joined,
   /// or `has_ended` says that a member which has not joined never will.
@@ -46,17 +46,21 @@ class Gatherings {
   [[noreturn]] void fail_without(int rank, const Excuse& excuse) const;
 
  private:
-  using Gathering = std::vector<std::optional<JoinedCall>>;  // by member
+  struct Gathering {
+    std::vector<std::optional<JoinedCall>> calls;  // by member
+    std::size_t joined = 0;                        // of them
+    std::string terms;                             // that all of them have
+  };
 
   std::size_t member(int rank) const;
-  void check(std::size_t number, std::size_t me, const std::function<bool(int)>& has_ended,
-             const Excuse& excuse) const;
+  bool is_without(const Gathering& gathering, const std::function<bool(int)>& has_ended) const;
   std::string list(const Gathering& gathering, const Excuse& excuse) const;
   [[noreturn]] void fail(std::size_t number, const std::string& what, const Excuse& excuse) const;
 
   std::string group_;
   std::vector<int> ranks_;
-  std::vector<std::size_t> joined_;  // how many each has joined
+  std::unordered_map<int, std::size_t> members_;  // by rank
+  std::vector<std::size_t> joined_;               // how many each has joined
   std::deque<Gathering> open_;
   std::size_t complete_ = 0;  // how many all have joined
 };

@@ -18,8 +18,10 @@ Ranks::Ranks(runtime::Engine& engine, int count, Function function, Watch watch,
       watch_(std::move(watch)),
       family_(strands),
       scheduler_(strands.of_caller()) {
+  engine.host().seen.share();
   for (int r = 0; r < count; ++r) {
     ranks_.push_back(std::make_unique<Rank>());
+    ready_.insert(ready_.end(), r);
     at(r).host = engine.host();
     at(r).host.device_set = at(r).host.submitted = false;
   }
@@ -34,22 +36,11 @@ std::string Ranks::what_it_does(int rank) const {
 
 // ── the baton ──
 
-/// The first in rank order that can go on. When all are to stop, those that have not begun are over.
-int Ranks::first_ready() {
-  for (int r = 0; r < count(); ++r) {
-    Rank& rank = at(r);
-    if (stopping_ && rank.strand == nullptr) rank.state = State::ended;
-    const bool goes_on =
-        rank.state == State::waiting && (stopping_ || rank.to_throw || rank.waits_for->done());
-    if (goes_on) rank.state = State::ready;
-    if (rank.state == State::ready) return r;
-  }
-  return kScheduler;
-}
-
 void Ranks::take_turn(int rank) {
   turn_ = rank;
   if (rank == kScheduler) return;
+  ready_.erase(rank);
+  at(rank).state = State::ready;
   at(rank).falls = stopping_ && !at(rank).to_throw;
   engine_.set_host(&at(rank).host);
 }
@@ -61,8 +52,7 @@ void Ranks::pass_baton(int to) {
       at(to).strand = &free_strand();
     } catch (const std::system_error&) {
       at(to).failure = std::current_exception();
-      at(to).state = State::ended;
-      stopping_ = true;
+      stop_all();
       to = first_ready();
     }
   }
@@ -90,13 +80,39 @@ void Ranks::wait(Request& request) {
   if (stopping_) throw RankStopped();
   if (request.done()) return;
   const int self = turn_;
-  Rank& me = at(self);
-  me.waits_for = &request;
-  me.state = State::waiting;
-  if (const int next = first_ready(); next != self) pass_baton(next);
-  me.waits_for = nullptr;
-  if (me.to_throw) std::rethrow_exception(std::exchange(me.to_throw, nullptr));
+  await(self, request);
+  pass_baton(first_ready());
+  end_waiting(self);
+  if (Rank& me = at(self); me.to_throw) std::rethrow_exception(std::exchange(me.to_throw, nullptr));
   if (stopping_) throw RankStopped();
+}
+
+void Ranks::await(int rank, Request& request) {
+  at(rank).waits_for = &request;
+  at(rank).state = State::waiting;
+  waiting_.insert(rank);
+  awaited_by_[&request].push_back(rank);
+  request.stops_clock = true;
+  request.watcher = this;
+}
+
+void Ranks::on_complete(Request& request) {
+  const auto found = awaited_by_.find(&request);
+  for (const int rank : found->second) {
+    waiting_.erase(rank);
+    ready_.insert(rank);
+  }
+  awaited_by_.erase(found);
+}
+
+/// If the request is not complete, it does not matter any more.
+void Ranks::end_waiting(int rank) {
+  Request& request = *std::exchange(at(rank).waits_for, nullptr);
+  if (request.done()) return;
+  waiting_.erase(rank);
+  awaited_by_.erase(&request);
+  request.stops_clock = false;
+  request.watcher = nullptr;
 }
 
 /// One rank after the other: the next that has not begun goes on with this stack.
@@ -116,13 +132,28 @@ void Ranks::live(int rank) {
   } catch (const RankStopped&) {
   } catch (const runtime::Interrupted&) {  // while numbers were computed
     interrupted_ = std::current_exception();
-    stopping_ = true;
+    stop_all();
   } catch (...) {
     me.failure = std::current_exception();
   }
-  me.state = State::ended;
+  end(rank);
   if (me.falls) me.failure = nullptr;  // only because another one has failed
-  if (me.failure) stopping_ = true;
+  if (me.failure) stop_all();
+}
+
+void Ranks::end(int rank) {
+  at(rank).state = State::ended;
+  ready_.erase(rank);
+  ++ended_;
+}
+
+/// Those that wait go on, to end; those that have not begun are over.
+void Ranks::stop_all() {
+  stopping_ = true;
+  for (int r = 0; r < count(); ++r) {
+    if (at(r).state == State::waiting) ready_.insert(r);
+    if (at(r).state == State::ready && at(r).strand == nullptr) end(r);
+  }
 }
 
 // ── the scheduler ──
@@ -130,7 +161,7 @@ void Ranks::live(int rank) {
 void Ranks::run() {
   HostThread& caller = engine_.host();
   engine_.set_waiter(this);
-  while (std::ranges::any_of(ranks_, [](const auto& r) { return r->state != State::ended; })) {
+  while (ended_ < count()) {
     if (const int next = first_ready(); next != kScheduler)
       pass_baton(next);
     else
@@ -142,14 +173,11 @@ void Ranks::run() {
 }
 
 void Ranks::let_time_pass() {
-  std::vector<Request*> awaited;
-  for (const auto& rank : ranks_)
-    if (rank->state == State::waiting) awaited.push_back(rank->waits_for);
   try {
-    engine_.run_until_any(awaited);
+    engine_.run_until_stopped(*at(*waiting_.begin()).waits_for);
   } catch (const runtime::Interrupted&) {
     interrupted_ = std::current_exception();
-    stopping_ = true;
+    stop_all();
   } catch (...) {
     fail_waiting(std::current_exception());
   }
@@ -163,8 +191,11 @@ void Ranks::fail_waiting(const std::exception_ptr& why) {
   } catch (...) {
     better = std::current_exception();
   }
-  for (const auto& rank : ranks_)
-    if (rank->state == State::waiting) rank->to_throw = better ? better : why;
+  for (int r = 0; r < count(); ++r) {
+    if (at(r).state != State::waiting) continue;
+    at(r).to_throw = better ? better : why;
+    ready_.insert(r);
+  }
 }
 
 void Ranks::finish() {
@@ -172,9 +203,7 @@ void Ranks::finish() {
   for (const auto& rank : ranks_) {
     const HostThread& host = rank->host;
     if (host.waited.met > caller.waited.met) caller.waited = host.waited;
-    caller.seen.resize(std::max(caller.seen.size(), host.seen.size()));
-    for (std::size_t s = 0; s < host.seen.size(); ++s)
-      caller.seen[s] = std::max(caller.seen[s], host.seen[s]);
+    for (const runtime::Seen::Last& last : host.seen.own()) caller.seen.note(last);
   }
   if (interrupted_) std::rethrow_exception(interrupted_);
   std::map<int, std::exception_ptr> causes;

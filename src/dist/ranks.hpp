@@ -8,6 +8,8 @@
 
 #include <functional>
 #include <memory>
+#include <set>
+#include <unordered_map>
 #include <vector>
 
 #include "dist/strand.hpp"
@@ -16,7 +18,7 @@
 
 namespace kernbench::dist {
 
-class Ranks final : public runtime::Waiter {
+class Ranks final : public runtime::Waiter, private runtime::CompletionWatcher {
  public:
   using Function = std::function<void(int rank)>;
   /// Told when a rank has ended without an error, and when no rank can go on; null: nobody. What they throw is the
@@ -54,9 +56,14 @@ class Ranks final : public runtime::Waiter {
   Rank& at(int rank) { return *ranks_[static_cast<std::size_t>(rank)]; }
   const Rank& at(int rank) const { return *ranks_[static_cast<std::size_t>(rank)]; }
   void wait(runtime::Request& request) override;
+  void on_complete(runtime::Request& request) override;
 
   // By whoever holds the baton.
-  int first_ready();
+  int first_ready() const { return ready_.empty() ? kScheduler : *ready_.begin(); }
+  void await(int rank, runtime::Request& request);
+  void end_waiting(int rank);
+  void end(int rank);
+  void stop_all();
   void pass_baton(int to);
   void take_turn(int rank);
   void go_on_with(Strand& strand);
@@ -75,6 +82,10 @@ class Ranks final : public runtime::Waiter {
   const Function function_;
   const Watch watch_;
   std::vector<std::unique_ptr<Rank>> ranks_;
+  std::set<int> ready_;    // that can go on, the one that runs left out
+  std::set<int> waiting_;  // whose requests are not complete
+  std::unordered_map<const runtime::Request*, std::vector<int>> awaited_by_;
+  int ended_ = 0;
   Strands& family_;
   const std::unique_ptr<Strand> scheduler_;
   std::vector<std::unique_ptr<Strand>> strands_;

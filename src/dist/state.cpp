@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <numeric>
+#include <unordered_set>
 #include <utility>
 
 #include "base/text.hpp"
@@ -77,6 +78,11 @@ void State::configure(ccl::ConfigFile file, const std::vector<std::string>& over
 
 int State::world_size() const { return engine_.devices(); }
 
+const RankList& State::world() {
+  if (static_cast<int>(world_.size()) != world_size()) world_ = first(world_size());
+  return world_;
+}
+
 void State::run(Ranks& ranks) {
   ranks_ = &ranks;
   initialized_.clear();
@@ -87,7 +93,7 @@ void State::run(Ranks& ranks) {
   try {
     ranks.run();
   } catch (...) {
-    gatherings_.clear();
+    forget_gatherings();
     joints_.clear();
     held_.clear();
     wirings_->distrust();
@@ -121,13 +127,14 @@ void State::rank_ended(int rank) {
   release_held(nullptr);
   if (!engine_.host().device_set && engine_.host().submitted)
     warn(fmt::format("rank {} never set a device: all it did was on device {}", rank, engine_.host().device));
-  for (const auto& [group, gatherings] : gatherings_)
-    if (gatherings.is_awaited(rank))
-      gatherings.fail_without(rank, [&](int r) { return r == rank ? "has ended" : excuse(r); });
+  for (const Gatherings* gatherings : gatherings_of_[rank])
+    if (gatherings->is_awaited(rank))
+      gatherings->fail_without(rank, [&](int r) { return r == rank ? "has ended" : excuse(r); });
 }
 
 void State::stalled() {
   const auto all = std::exchange(gatherings_, {});
+  gatherings_of_.clear();
   joints_.clear();
   const auto others = std::ranges::count_if(all, [](const auto& g) { return g.second.is_open(); }) - 1;
   std::string what = "not all members have joined, and nobody can go on";
@@ -211,7 +218,7 @@ GroupKey State::resolve(const Group& group, const Tensor* tensor) {
   if (by_pe && group.kind() == Group::Kind::cubes)
     throw InputError({"dist.group", "group", "ranks are PEs here, and no cubes",
                       "leave the group out, or the world_size in ccl.yaml"});
-  GroupKey key{by_pe ? ccl::Group::pe : ccl::Group::sip, first(world_size()), by_pe};
+  GroupKey key{by_pe ? ccl::Group::pe : ccl::Group::sip, world(), by_pe};
   if (group.kind() == Group::Kind::ranks) {
     check_ranks(group.ranks());
     key.ranks = group.ranks();
@@ -226,21 +233,27 @@ GroupKey State::resolve(const Group& group, const Tensor* tensor) {
 
 void State::check_ranks(const std::vector<int>& ranks) const {
   if (ranks.empty()) throw InputError({"dist.group", "group", "it has no ranks", "give at least one"});
+  std::unordered_set<int> known;
   for (const int r : ranks) {
     if (r < 0 || r >= world_size())
       throw InputError({"dist.group", "group", fmt::format("it has rank {}", r),
                         fmt::format("ranks are 0 to {}", world_size() - 1)});
-    if (std::ranges::count(ranks, r) > 1)
+    if (!known.insert(r).second)
       throw InputError(
           {"dist.group", "group", fmt::format("it has rank {} twice", r), "name each rank once"});
   }
 }
 
 Gatherings& State::gatherings(const GroupKey& group) {
-  const auto known = gatherings_.find(group);
-  return known != gatherings_.end()
-             ? known->second
-             : gatherings_.try_emplace(group, to_string(group), group.ranks).first->second;
+  if (const auto known = gatherings_.find(group); known != gatherings_.end()) return known->second;
+  Gatherings& made = gatherings_.try_emplace(group, to_string(group), group.ranks).first->second;
+  for (const int rank : group.ranks) gatherings_of_[rank].push_back(&made);
+  return made;
+}
+
+void State::forget_gatherings() {
+  gatherings_.clear();
+  gatherings_of_.clear();
 }
 
 std::size_t State::join(const GroupKey& group, JoinedCall call) {

@@ -6,10 +6,12 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "ccl/config.hpp"
 #include "dist/gatherings.hpp"
+#include "dist/rank_list.hpp"
 #include "dist/ranks.hpp"
 #include "dist/switches.hpp"
 #include "dist/wirings.hpp"
@@ -19,7 +21,7 @@ namespace kernbench::dist {
 /// A group worked out for a context.
 struct GroupKey {
   ccl::Group kind = ccl::Group::sip;
-  std::vector<int> ranks;      // that call its collectives
+  RankList ranks;              // that call its collectives
   bool ranks_are_pes = false;  // each of them is one member
   bool pair = false;           // what one rank sends to another
   auto operator<=>(const GroupKey&) const = default;
@@ -29,10 +31,15 @@ std::string to_string(const GroupKey& group);
 
 /// An algorithm that was chosen, and for what.
 struct Choice {
+  struct Held {
+    int cube = 0, pe = 0;  // where ranks are PEs, the PE is the rank's
+    std::int64_t elements = 0;
+    bool operator==(const Held&) const = default;
+  };
   struct Question {
     ccl::Collective collective;
     GroupKey group;
-    std::vector<std::vector<ccl::HeldShard>> held;  // by all members, of each tensor
+    std::vector<std::vector<Held>> held;  // by the one who asks, of each tensor: all hold alike
     bool operator==(const Question&) const = default;
   };
   Question question;
@@ -58,6 +65,8 @@ class State final : public runtime::Engine::Extension {
 
   // ── ranks ──
   int world_size() const;
+  /// All ranks, in order.
+  const RankList& world();
   int rank() const { return ranks_ != nullptr ? ranks_->current() : 0; }
   void run(Ranks& ranks);
   bool inside_spawn() const { return ranks_ != nullptr; }
@@ -92,6 +101,7 @@ class State final : public runtime::Engine::Extension {
   void configure(ccl::ConfigFile file, const std::vector<std::string>& overrides, ccl::Registry registry);
   /// What the members of collectives are that name no group.
   ccl::Group standard_group(const Tensor* tensor);
+  void forget_gatherings();
   /// Said to the user, once.
   void note(const std::string& text);
   /// InputError unless all SIPs were selected.
@@ -111,8 +121,10 @@ class State final : public runtime::Engine::Extension {
   bool initialized_outside_ = false;
   std::set<int> initialized_;  // ranks of this spawn
   std::set<std::string> noted_;
+  RankList world_;
   std::map<GroupKey, Gatherings> gatherings_;
-  std::map<int, std::vector<HeldMessage>> held_;  // by rank
+  std::unordered_map<int, std::vector<const Gatherings*>> gatherings_of_;  // by rank
+  std::map<int, std::vector<HeldMessage>> held_;                           // by rank
   struct Joint {
     std::shared_ptr<runtime::JointLaunch> launch;
     std::size_t missing = 0;  // ranks that have not asked for it

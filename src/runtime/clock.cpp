@@ -27,17 +27,16 @@ sim::RunOptions Clock::until(Time end) const {
           .sharing = free ? sim::Sharing::where_it_pays : sim::Sharing::unless_crowded};
 }
 
-void Clock::run_until_any(std::span<Request* const> requests) {
-  if (std::ranges::any_of(requests, &Request::done)) return;
+void Clock::run_until_stopped(const Request& awaited) {
   if (failure_) std::rethrow_exception(failure_);
-  for (Request* r : requests) r->stops_clock = true;
-  try {
-    run(requests);
-  } catch (...) {
-    for (Request* r : requests) r->stops_clock = false;
-    throw;
-  }
-  for (Request* r : requests) r->stops_clock = false;
+  const sim::Outcome outcome = run_with_progress();
+  interrupted_ = outcome == sim::Outcome::interrupted;
+  if (interrupted_)
+    throw Interrupted(
+        {"runtime.interrupted", "", fmt::format("the run was stopped at {}", to_string(now())), ""});
+  if (outcome != sim::Outcome::stopped) fail_deadlock(awaited);
+  // The clock stopped at an event; the others of this instant belong to it.
+  simulate(until(now()));
 }
 
 /// When programs fail side by side, each may fail once more.
@@ -51,17 +50,6 @@ void Clock::run_dry() {
       if (left == 0) throw;
       failure_ = nullptr;
     }
-}
-
-void Clock::run(std::span<Request* const> requests) {
-  const sim::Outcome outcome = run_with_progress();
-  interrupted_ = outcome == sim::Outcome::interrupted;
-  if (interrupted_)
-    throw Interrupted(
-        {"runtime.interrupted", "", fmt::format("the run was stopped at {}", to_string(now())), ""});
-  if (!std::ranges::any_of(requests, &Request::done)) fail_deadlock(*requests.front());
-  // The clock stopped at an event; the others of this instant belong to it.
-  simulate(until(now()));
 }
 
 /// Whoever watches the queues learns when it pauses, be it by an error.

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <exception>
-#include <span>
 
 #include "runtime/stream.hpp"
 
@@ -29,16 +28,15 @@ class Clock {
   /// The last run was stopped from outside, or what came after it.
   bool interrupted() const { return interrupted_; }
   void note_interrupt() { interrupted_ = true; }
-  /// To the first instant at which one of them is complete; all that happens at that instant has happened then. Throws
-  /// what the simulated program throws, IpcqDeadlock if programs wait for each other, SimulationError
-  /// `runtime.deadlock` if nothing else is left that could complete them,
+  /// To the first instant at which a request is complete that stops the clock; all that happens at that instant has
+  /// happened then. Throws what the simulated program throws, IpcqDeadlock if programs wait for each other,
+  /// SimulationError `runtime.deadlock` if nothing is left that could complete `awaited`, which is one of them,
   /// Interrupted.
-  void run_until_any(std::span<Request* const> requests);
+  void run_until_stopped(const Request& awaited);
   /// Lets everything end that is under way, without an end of its own of anything that was given up.
   void run_dry();
 
  private:
-  void run(std::span<Request* const> requests);
   sim::Outcome run_with_progress();
   sim::Outcome simulate(const sim::RunOptions& how);
   sim::RunOptions until(Time end) const;

@@ -61,7 +61,8 @@ Engine::~Engine() = default;
 
 Stream& Engine::add_stream(int sip) {
   const int number = static_cast<int>(streams_.size());
-  return *streams_.emplace_back(std::make_unique<Stream>(number, sip, device_.host_partition(), requests_));
+  return *streams_.emplace_back(
+      std::make_unique<Stream>(number, sip, device_.host_partition(), requests_, completed_));
 }
 
 void Engine::set_device(int sip) {
@@ -189,13 +190,23 @@ std::shared_ptr<Request> Engine::install(Stream& stream, const device::WiringPtr
 
 // ── time ──
 
-void Engine::run_until_any(std::span<Request* const> requests) {
+void Engine::run_until_stopped(const Request& awaited) {
   try {
-    clock_.run_until_any(requests);
+    clock_.run_until_stopped(awaited);
   } catch (const Interrupted&) {
     throw;
   } catch (...) {
     give_up(std::current_exception());
+    throw;
+  }
+}
+
+void Engine::run_until(Request& request) {
+  request.stops_clock = true;
+  try {
+    run_until_stopped(request);
+  } catch (...) {
+    request.stops_clock = false;
     throw;
   }
 }
@@ -219,24 +230,21 @@ void Engine::settle(const std::exception_ptr& why) {
 
 void Engine::wait(Request& request) {
   release_held();
-  Request* one[] = {&request};
   if (request.failure()) std::rethrow_exception(request.failure());
   if (waiter_ != nullptr)
     waiter_->wait(request);
-  else
-    run_until_any(one);
+  else if (!request.done())
+    run_until(request);
   let_go();
   if (request.completed() >= host_->waited.met)
     host_->waited = Cause::at(request.record(), request.completed(), Reason::start);
-  const auto stream = static_cast<std::size_t>(request.stream().number());
-  host_->seen.resize(std::max(host_->seen.size(), stream + 1));
-  host_->seen[stream] = std::max(host_->seen[stream], request.number() + 1);
+  host_->seen.note({request.stream().number(), request.number()});
   constexpr std::int64_t kMostKept = std::int64_t{1} << 30;
   if (content_bytes_ > kMostKept) replay();
 }
 
 void Engine::let_go() {
-  for (const auto& stream : streams_) stream->let_go();
+  completed_.let_go();
   if (options_.log == LogStorage::none) drop_programs();
 }
 

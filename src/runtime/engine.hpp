@@ -124,9 +124,11 @@ class Engine : public std::enable_shared_from_this<Engine> {
   void set_waiter(Waiter* waiter) { waiter_ = waiter; }
   /// Throws what made it fail, if it was given up.
   void wait(Request& request);
-  /// To the first instant at which one of them is complete. If the simulated program fails, throws why; launches are
-  /// given up then, and the context can go on.
-  void run_until_any(std::span<Request* const> requests);
+  /// To the instant at which it is complete, as `run_until_stopped`.
+  void run_until(Request& request);
+  /// To the first instant at which a request is complete that stops the clock; `awaited` is one of them. If the simulated
+  /// program fails, throws why; launches are given up then, and the context can go on.
+  void run_until_stopped(const Request& awaited);
   /// Lets everything end that can. What cannot is given up: waiting for it throws `why`.
   void settle(const std::exception_ptr& why);
   /// How often launches were given up: all queues are gone then.
@@ -196,6 +198,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   trace::OpLog log_;
   StorageSpace space_;
   Requests requests_;
+  Completed completed_;
   std::vector<std::unique_ptr<Stream>> streams_;
   std::shared_ptr<const isa::Program> recorded_last_;
   std::vector<Launches> launches_;             // per SIP

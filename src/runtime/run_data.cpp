@@ -94,7 +94,8 @@ data::HostTransfer Facts::host_transfer(const device::OpRecord& record) {
 
 data::RequestOrder Facts::request_order(std::uint32_t request) {
   const Request& r = *books_.requests[request];
-  return {static_cast<std::uint32_t>(r.stream().number()), r.after()};
+  return {static_cast<std::uint32_t>(r.stream().number()), r.after(),
+          r.after_all() ? &r.after_all()->requests : nullptr};
 }
 
 // ── replay ──

@@ -36,6 +36,7 @@ void Request::complete(device::OpRef record) {
   completed_ = stream_->host_.now();
   record_ = record;
   if (stops_clock) stream_->host_.stop();
+  if (watcher != nullptr) watcher->on_complete(*this);
   stream_->first_completed();
   for (Stream* stream : std::exchange(held_up_, {})) stream->send_first();
 }
@@ -55,19 +56,14 @@ void Stream::submit(std::shared_ptr<Request> request, HostThread& by) {
 }
 
 /// What it comes after in other streams, as far as the stream does not know yet.
-void Stream::note_order(Request& r, const HostThread& by) {
-  std::vector<std::uint32_t> seen = by.seen;
-  for (const auto& other : r.needs_) {
-    const auto stream = static_cast<std::size_t>(other->stream().number());
-    seen.resize(std::max(seen.size(), stream + 1));
-    seen[stream] = std::max(seen[stream], other->number() + 1);
-  }
-  seen_.resize(std::max(seen_.size(), seen.size()));
-  for (std::size_t s = 0; s < seen.size(); ++s) {
-    if (static_cast<int>(s) == number_ || seen[s] <= seen_[s]) continue;
-    seen_[s] = seen[s];
-    r.after_.push_back(seen[s] - 1);
-  }
+void Stream::note_order(Request& r, HostThread& by) {
+  if (by.seen.is_long()) by.seen.share();
+  const auto note = [&](const Seen::Last& last) {
+    if (last.stream != number_ && seen_.note(last)) r.after_.push_back(last.request);
+  };
+  if (seen_.begin_with(by.seen.base())) r.after_all_ = by.seen.base();
+  std::ranges::for_each(by.seen.own(), note);
+  for (const auto& other : r.needs_) note({other->stream().number(), other->number()});
 }
 
 /// It leaves because the one before it has completed, because the host had waited for something, or because what it
@@ -91,14 +87,14 @@ void Stream::first_completed() {
   Request& r = *open_.front();
   first_left_ = false;
   open_.pop_front();
-  completed_.push_back(&r);
+  completed_.add(r);
   last_completion_ = Cause::at(r.record_, r.completed_, Reason::start);
   send_first();
 }
 
-void Stream::let_go() {
-  for (Request* r : completed_) r->let_go();
-  completed_.clear();
+void Completed::let_go() {
+  for (Request* r : requests_) r->let_go();
+  requests_.clear();
 }
 
 void Stream::give_up(const std::exception_ptr& why) {
@@ -111,7 +107,7 @@ void Stream::give_up(const std::exception_ptr& why) {
     if (!ends(r)) continue;
     r->failure_ = why;
     r->stops_clock = false;
-    completed_.push_back(r);
+    completed_.add(*r);
   }
   std::erase_if(open_, ends);
   send_first();

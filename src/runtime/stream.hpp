@@ -12,18 +12,28 @@
 
 #include "device/launch.hpp"
 #include "kernbench/torch.hpp"
+#include "runtime/seen.hpp"
 
 namespace kernbench::runtime {
 
+class Request;
 class Stream;
 
 /// A thread of control of the host: the host program, or under spawn one for each rank.
 struct HostThread {
-  int device = 0;                   // the current one: the number of its stream
-  bool device_set = false;          // by a call; else it is the one it began with
-  bool submitted = false;           // anything
-  device::Cause waited;             // the request it waited for last
-  std::vector<std::uint32_t> seen;  // per stream: 1 + the last request it has waited for
+  int device = 0;           // the current one: the number of its stream
+  bool device_set = false;  // by a call; else it is the one it began with
+  bool submitted = false;   // anything
+  device::Cause waited;     // the request it waited for last
+  Seen seen;                // what it has waited for
+};
+
+/// Is told when a request completes that it waits for.
+class CompletionWatcher {
+ public:
+  virtual ~CompletionWatcher() = default;
+  /// From within the event.
+  virtual void on_complete(Request& request) = 0;
 };
 
 class Request : public std::enable_shared_from_this<Request> {
@@ -44,6 +54,8 @@ class Request : public std::enable_shared_from_this<Request> {
   /// Requests of other streams that the host had waited for when it submitted this one, as far as no earlier request
   /// of the stream knew.
   const std::vector<std::uint32_t>& after() const { return after_; }
+  /// More of them, which many requests have in common; null: no more.
+  const Seen::BasePtr& after_all() const { return after_all_; }
   /// Not null: it was given up, and will never be done. Waiting for it throws this.
   const std::exception_ptr& failure() const { return failure_; }
   virtual Trace trace() const;
@@ -53,9 +65,12 @@ class Request : public std::enable_shared_from_this<Request> {
 
   /// Whether the clock is to stand still when it completes.
   bool stops_clock = false;
+  /// Is told then; null: nobody.
+  CompletionWatcher* watcher = nullptr;
 
  protected:
   friend class Stream;
+  friend class Completed;
   /// Goes out, at this instant, because of `before`.
   virtual void leave(const device::Cause& before) = 0;
   /// It is complete and nobody of the machine looks at it any more: what it needed there may go.
@@ -71,6 +86,7 @@ class Request : public std::enable_shared_from_this<Request> {
   device::Cause host_;  // what the host waited for before it submitted this
   device::OpRef record_;
   std::vector<std::uint32_t> after_;
+  Seen::BasePtr after_all_;
   std::exception_ptr failure_;
   std::vector<std::shared_ptr<Request>> needs_;
   std::vector<Stream*> held_up_;  // streams whose first request needs this one
@@ -79,10 +95,21 @@ class Request : public std::enable_shared_from_this<Request> {
 /// The requests of a run by number.
 using Requests = std::vector<std::shared_ptr<Request>>;
 
+/// Requests that have completed, or were given up, since what they needed was freed.
+class Completed {
+ public:
+  void add(Request& request) { requests_.push_back(&request); }
+  /// Frees what they needed. Not from within an event.
+  void let_go();
+
+ private:
+  std::vector<Request*> requests_;
+};
+
 class Stream {
  public:
-  Stream(int number, int sip, sim::Partition& host, Requests& requests)
-      : number_(number), sip_(sip), host_(host), requests_(requests) {}
+  Stream(int number, int sip, sim::Partition& host, Requests& requests, Completed& completed)
+      : number_(number), sip_(sip), host_(host), requests_(requests), completed_(completed) {}
 
   int number() const { return number_; }
   int sip() const { return sip_; }
@@ -95,27 +122,25 @@ class Stream {
   Request* last() const { return last_; }
   /// Not complete, oldest first.
   const std::deque<Request*>& open() const { return open_; }
-  /// Frees what completed requests needed. Not from within an event.
-  void let_go();
   /// Launches and installations that are not complete never will be: the machine has given up those at work, and the
   /// others go with them. Not from within an event.
   void give_up(const std::exception_ptr& why);
 
  private:
   friend class Request;
-  void note_order(Request& request, const HostThread& by);
+  void note_order(Request& request, HostThread& by);
   void send_first();
   void first_completed();
 
   const int number_, sip_;
   sim::Partition& host_;
   Requests& requests_;
+  Completed& completed_;
   std::deque<Request*> open_;
   bool first_left_ = false;
-  std::vector<Request*> completed_;  // since the last `let_go`
   Request* last_ = nullptr;
   device::Cause last_completion_;
-  std::vector<std::uint32_t> seen_;  // per stream, as HostThread's
+  Seen seen_;  // what its requests come after
 };
 
 }  // namespace kernbench::runtime
