@@ -123,6 +123,58 @@ def test_a_ternary_by_a_computed_scalar_selects(torch, x, expected):
 
 
 @triton.jit
+def smaller(a, b):
+    if a <= b:
+        return a
+    else:
+        return b
+
+
+@triton.jit
+def signed(x):
+    if x > 0:
+        return 1.0
+    if x < 0:
+        return -1.0
+    return 0.0
+
+
+@triton.jit
+def later_largest(value, index, other, other_index):
+    return (value, index) if value > other else (other, other_index)
+
+
+@triton.jit
+def scalar_functions_kernel(out, x, N: tl.constexpr):
+    i = tl.arange(0, N)
+    v = tl.load(x + i)
+    tl.store(out + i, tl.associative_scan(v, 0, smaller))
+    tl.store(out + N + i, tl.map_elementwise(signed, v))
+    value, index = tl.reduce((v, i), 0, later_largest)
+    tl.store(out + 2 * N, value)
+    tl.store(out + 2 * N + 1, index)
+    tl.store(out + 2 * N + 2, signed(tl.load(x)))
+
+
+def test_functions_of_scalars_branch_for_each_element(torch):
+    a = np.array([3, 5, -2, 0, 7, -9, 7, 1], np.float32)
+    got = outcome(torch, scalar_functions_kernel, 19, torch.from_numpy(a), N=8)
+    assert list(got[:8]) == list(np.minimum.accumulate(a)) and list(got[8:16]) == list(np.sign(a))
+    assert got[16] == 7 and got[17] in (4, 6) and got[18] == 1
+
+
+@triton.jit
+def block_branch_kernel(out, x):
+    i = tl.arange(0, 4)
+    tl.store(out + i, signed(tl.load(x + i)))
+
+
+def test_a_block_is_branched_on_only_by_functions_of_scalars(torch):
+    with pytest.raises(TypeError, match="the truth value of"):
+        outcome(torch, block_branch_kernel, 4, torch.from_numpy(np.ones(4, np.float32)))
+
+
+@triton.jit
 def types_kernel(out, x):
     i = tl.arange(0, 4)
     v = tl.load(x + i)
@@ -341,6 +393,19 @@ def test_autotune_takes_the_fastest_and_leaves_the_clock_alone():
         assert launch.trace.pe_exec_ns == min(times.values())
         assert {c.kwargs["BLOCK"]: t for c, t in next(iter(tuned_kernel.timings.values())).items()} == times
         assert np.array_equal(out.numpy(), 2 * array)
+
+
+@triton.autotune(configs=[triton.Config({"BLOCK": b}, num_warps=w) for b in (4, 8) for w in (1, 2, 4)], key=[])
+@triton.jit
+def counted_kernel(out, BLOCK: tl.constexpr):
+    tl.static_print("recorded")
+    tl.store(out + tl.arange(0, BLOCK), 1.0)
+
+
+def test_configurations_that_differ_only_for_a_compiler_are_simulated_once(torch, capsys):
+    outcome(torch, counted_kernel, 8)
+    assert capsys.readouterr().out.count("recorded") == 3  # two kinds of configurations, and the launch
+    assert len(next(iter(counted_kernel.timings.values()))) == 6
 
 
 @triton.autotune(configs=[triton.Config({"BLOCK": b}) for b in (4, 8)], key=[])

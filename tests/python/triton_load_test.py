@@ -89,6 +89,36 @@ def test_what_a_jit_is_told_may_need_what_is_not_there(torch, tmp_path):
     assert result(torch, triton.load(tmp_path / "main.py", "kernel"), 1, 7) == [7]
 
 
+def test_autotune_may_be_told_what_is_not_there(torch, tmp_path):
+    written(tmp_path, main=HEAD + textwrap.dedent("""
+        from some_framework import cache_options, hook
+        @triton.autotune(configs=[triton.Config({"N": n}) for n in (2, 4)], key=["n"], pre_hook=hook, **cache_options)
+        @triton.jit
+        def kernel(out, n, N: tl.constexpr):
+            i = tl.arange(0, N)
+            tl.store(out + i, 1, mask=i < n)
+        """))
+    kernel = triton.load(tmp_path / "main.py", "kernel")
+    assert result(torch, kernel, 4, 2) == [1, 1, 0, 0] and len(kernel.configs) == 2
+
+
+def test_names_of_triton_2(torch, tmp_path):
+    written(tmp_path, main=HEAD + textwrap.dedent("""
+        import triton.language.core as core
+        @triton.jit
+        @core._add_scan_docstr("running product")
+        def running(x):
+            return core.associative_scan(core._promote_reduction_input(x), 0, times)
+        @triton.jit
+        def times(a, b):
+            return a * b
+        @triton.jit
+        def kernel(out, N: tl.constexpr):
+            tl.store(out + tl.arange(0, N), running((tl.arange(0, N) + 1).to(tl.int8)))
+        """))
+    assert result(torch, triton.load(tmp_path / "main.py", "kernel"), 8, N=8, dtype=np.int32) == [1, 2, 6, 24, 120, 720, 5040, 40320]
+
+
 def test_files_of_the_project_are_modules_and_stars_are_followed(torch, tmp_path):
     written(tmp_path, pkg__consts="TWO = 2\n", pkg__tools=HEAD + "@triton.jit\ndef one(x):\n    return x + 1\n",
             pkg__ops__main=HEAD + textwrap.dedent("""

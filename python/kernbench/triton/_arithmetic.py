@@ -107,20 +107,25 @@ _OF_ONE_BIT = {"add": "bit_xor", "sub": "bit_xor", "mul": "bit_and"}  # what ari
 def binary(op, a, b, divides=False):
     at, bt = as_tensor(a), as_tensor(b)
     _refuse_pointers(op, at, bt)
-    type = common_type(a, b, divides)
+    type = common_type(a, b, at, bt, divides)
     op = _OF_ONE_BIT.get(op, op) if type is types.int1 else op
     return elementwise(op, (at, bt), type, type)
 
 
-def common_type(a, b, divides=False):
-    """The type that two operands are computed in. A Python number takes the type of a tensor beside it and must fit."""
-    type = promote(as_tensor(a).dtype, as_tensor(b).dtype, is_number(a), is_number(b), divides)
-    if type.is_int():
-        for x in (a, b):
-            if is_number(x) and not type.low <= x <= type.high:
-                raise KernelValueError(f"the number {x} beside a tensor of {type}, which holds {type.low} to {type.high}: cast the "
-                                       "tensor first")
+def common_type(a, b, at, bt, divides=False):
+    """The type that two operands, `at` and `bt` as tensors, are computed in. A Python number takes the type of the tensor beside
+    it and must fit."""
+    a_number, b_number = at is not a, bt is not b
+    type = promote(at.dtype, bt.dtype, a_number, b_number, divides)
+    if a_number or b_number:
+        _check_fits(a if a_number else b, type)
     return type
+
+
+def _check_fits(number, type):
+    if type.kind != "float" and not type.low <= number <= type.high:
+        raise KernelValueError(f"the number {number} beside a tensor of {type}, which holds {type.low} to {type.high}: cast the "
+                               "tensor first")
 
 
 def _refuse_pointers(op, *xs):
@@ -204,7 +209,7 @@ def bitwise(op, a, b):
     _refuse_pointers(op, at, bt)
     if not (at.dtype.is_int() and bt.dtype.is_int()):
         raise KernelTypeError(f"{op} of {at.dtype} and {bt.dtype}: bits are of integers; cast or bitcast first")
-    type = common_type(a, b)
+    type = common_type(a, b, at, bt)
     return elementwise(op, (at, bt), type, type)
 
 

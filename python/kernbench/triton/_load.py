@@ -151,9 +151,16 @@ def _writes(function):
 
 
 def _without_arguments(decorator):
-    """`@triton.jit(repr=…)` as `@triton.jit`: what a jit is told only steers a compiler, and may need what is not there."""
-    is_jit = isinstance(decorator, ast.Call) and _decorator_name(decorator) == "jit"
-    return decorator.func if is_jit else decorator
+    """`@triton.jit(repr=…)` as `@triton.jit`: what a jit is told only steers a compiler, and may need what is not there.
+
+    Of autotune's keywords those that choose configurations are kept.
+    """
+    if not isinstance(decorator, ast.Call) or _decorator_name(decorator) not in ("jit", "autotune"):
+        return decorator
+    if _decorator_name(decorator) == "jit":
+        return decorator.func
+    kept = [k for k in decorator.keywords if k.arg in ("configs", "key", "prune_configs_by")]
+    return ast.copy_location(ast.Call(decorator.func, decorator.args, kept), decorator)
 
 
 def _decorator_name(node):
@@ -286,7 +293,8 @@ class _File:
             for read in _reads(_without_arguments(decorator)):
                 self.make(read, function.name)
             if name != "jit":
-                eval(compile(ast.fix_missing_locations(ast.Expression(decorator)), self.path, "eval"), self.space)
+                expression = ast.fix_missing_locations(ast.Expression(_without_arguments(decorator)))
+                eval(compile(expression, self.path, "eval"), self.space)
             return True
         except Exception as e:
             if name == "jit":

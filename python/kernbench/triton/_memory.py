@@ -73,7 +73,9 @@ class Access:
 
 def _scalar(other, type):
     """The number of that type that fills lanes that are off; None if it must be selected."""
-    other = as_tensor(0 if other is None else other)
+    if other is None:
+        return 0
+    other = as_tensor(other)
     if not other.known or other.numel == 0:
         return None
     first = np.asarray(other.data).reshape(-1)[0]

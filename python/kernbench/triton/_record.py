@@ -72,6 +72,7 @@ class Instance:
         self.tl = tl
         self.ids = ids
         self.pinned = None
+        self.by_element = False  # a function of scalars runs on whole blocks
 
     def core(self):
         """The kernel language's context; what is recorded next counts for the kernel's line."""
@@ -80,6 +81,14 @@ class Instance:
             self.tl.set_line(*line)
             self.pinned = line
         return self.tl
+
+    def elementwise(self, function, *values):
+        """Calls a function of scalars on whole blocks: what it does to one element it does to all."""
+        before, self.by_element = self.by_element, True
+        try:
+            return function(*values)
+        finally:
+            self.by_element = before
 
     def __enter__(self):
         self.before = running()

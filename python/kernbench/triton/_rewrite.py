@@ -1,4 +1,5 @@
-"""What Python does not let a value overload: `and`, `or`, `not`, `a if c else b`, chained comparisons, `assert`, min() and max().
+"""What Python does not let a value overload: `and`, `or`, `not`, `a if c else b`, `if c: return a`, chained comparisons, `assert`,
+min() and max().
 
 The kernel's syntax tree is changed so that they ask the values; lines stay those of the file.
 """
@@ -9,6 +10,7 @@ import inspect
 import types as python_types
 
 from . import _arithmetic
+from ._record import current
 from ._tensor import tensor
 
 
@@ -34,11 +36,17 @@ def negation(x):
 
 
 def chosen(condition, left, right):
-    """`left if condition else right`; by a computed scalar both are made and one is selected."""
-    if isinstance(condition, tensor) and not condition.known and not condition.shape:
-        from . import language
-        return language.where(condition, left(), right())
+    """`left if condition else right`; by a computed scalar, or element by element, both are made and one is selected."""
+    if isinstance(condition, tensor) and (current().by_element if condition.shape else not condition.known):
+        return _selected(condition, left(), right())
     return left() if condition else right()
+
+
+def _selected(condition, left, right):
+    from . import language
+    if isinstance(left, tuple) and isinstance(right, tuple):
+        return tuple(language.where(condition, a, b) for a, b in zip(left, right))
+    return language.where(condition, left, right)
 
 
 def checked(condition, message=None):
@@ -104,6 +112,19 @@ class _Rewriter(ast.NodeTransformer):
         self.generic_visit(node)
         return self._call(node, "__kb_choose__", node.test, self._later(node, node.body), self._later(node, node.orelse))
 
+    def visit_If(self, node):
+        """`if c: return a` with an `else: return b` is `return a if c else b`."""
+        self.generic_visit(node)
+        values = [_returned(branch) for branch in (node.body, node.orelse)]
+        if None in values:
+            return node
+        chosen = self._call(node, "__kb_choose__", node.test, *[self._later(value, value) for value in values])
+        return ast.copy_location(ast.Return(chosen), node)
+
+    def visit_FunctionDef(self, node):
+        node.body = _with_else(node.body)
+        return self.generic_visit(node)
+
     def visit_Compare(self, node):
         self.generic_visit(node)
         if len(node.ops) == 1:
@@ -132,6 +153,22 @@ class _Rewriter(ast.NodeTransformer):
         self.generic_visit(node)
         node.annotation = ast.copy_location(ast.Constant(None), node)
         return node
+
+
+def _returned(statements):
+    """What a branch returns that does nothing else; None if it is no such branch."""
+    return statements[0].value if len(statements) == 1 and isinstance(statements[0], ast.Return) else None
+
+
+def _with_else(statements):
+    """`if c: return a` right before a last `return b` takes that as its else; so do those before it."""
+    *before, last = statements
+    if _returned([last]) is None:
+        return statements
+    while before and isinstance(before[-1], ast.If) and not before[-1].orelse and _returned(before[-1].body) is not None:
+        test = before.pop()
+        last = ast.copy_location(ast.If(test.test, test.body, [last]), test)
+    return [*before, last]
 
 
 def _definition(function):

@@ -12,7 +12,7 @@ from .._record import KernelTypeError, KernelValueError, current, kernel_line
 from .._shapes import broadcast_to, trans
 from .._tensor import tensor
 from .._types import float32, int32, pointer_type
-from .._values import as_tensor, core_type, if_made, is_number, operand, recorded, rounded, tile_of
+from .._values import as_tensor, core_type, if_made, operand, recorded, rounded, tile_of
 from ._blocks import _one_axis
 
 
@@ -47,12 +47,11 @@ def dot(input, other, acc=None, input_precision=None, allow_tf32=None, max_num_i
 
 
 def where(condition, x, y):
-    condition = truth(as_tensor(condition))
-    if any(isinstance(as_tensor(v).dtype, pointer_type) for v in (x, y)):
-        return _chosen_pointer(condition, as_tensor(x), as_tensor(y))
-    type = _arithmetic.common_type(x, y)
-    x, y = as_tensor(x), as_tensor(y)
-    x, y = cast(x, type), cast(y, type)
+    condition, a, b = truth(as_tensor(condition)), as_tensor(x), as_tensor(y)
+    if isinstance(a.dtype, pointer_type) or isinstance(b.dtype, pointer_type):
+        return _chosen_pointer(condition, a, b)
+    type = _arithmetic.common_type(x, y, a, b)
+    x, y = cast(a, type), cast(b, type)
     if condition.known and not condition.shape and condition.tile is None:
         shape = np.broadcast_shapes(x.shape, y.shape)
         return broadcast_to(x if condition.data else y, shape)

@@ -115,4 +115,4 @@ def swizzle2d(i, j, size_i, size_j, size_g):
 
 def map_elementwise(scalar_fn, *args, pack=1):
     """The function of scalars on whole blocks: their operations are elementwise here."""
-    return scalar_fn(*args)
+    return current().elementwise(scalar_fn, *args)

@@ -32,7 +32,7 @@ def _reduced(x, axis, keep_dims, name, known, type=None):
     return tensor(type, np.shape(data), data, made=record)
 
 
-def _widened(x):
+def widened(x):
     """The largest of types under 32 bits is found in 32, as Triton does."""
     x = as_tensor(x)
     if x.dtype.primitive_bitwidth >= 32:
@@ -56,13 +56,13 @@ def sum(input, axis=None, keep_dims=False, dtype=None):
 
 
 def max(input, axis=None, return_indices=False, return_indices_tie_break_left=True, keep_dims=False, propagate_nan=None):
-    x = without_bfloat16(input) if return_indices else _widened(input)
+    x = without_bfloat16(input) if return_indices else widened(input)
     largest = _reduced(x, axis, keep_dims, "max", np.max)
     return (largest, argmax(x, axis, keep_dims=keep_dims)) if return_indices else largest
 
 
 def min(input, axis=None, return_indices=False, return_indices_tie_break_left=True, keep_dims=False, propagate_nan=None):
-    x = without_bfloat16(input) if return_indices else _widened(input)
+    x = without_bfloat16(input) if return_indices else widened(input)
     smallest = _reduced(x, axis, keep_dims, "min", np.min)
     return (smallest, argmin(x, axis, keep_dims=keep_dims)) if return_indices else smallest
 
@@ -93,7 +93,7 @@ def _part(x, axis, begin, end):
 
 
 def _called(combine, *values):
-    result = combine(*values)
+    result = current().elementwise(combine, *values)
     return result if isinstance(result, (tuple, list)) else (result,)
 
 
@@ -196,7 +196,7 @@ def sort(x, dim=None, descending=False):
 
 def topk(x, k, dim=None):
     """The k largest, the largest first."""
-    x = _widened(x)
+    x = widened(x)
     return _part(sort(x, dim, True), _one_axis(x, dim), 0, _operator.index(k))
 
 
