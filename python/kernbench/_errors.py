@@ -34,6 +34,10 @@ class KernelError(InputError):
         return int(tail) if tail.isdigit() else None
 
 
+class TensorIndexError(InputError, IndexError):
+    """An index or slice that a tensor does not have."""
+
+
 class NoData(InputError):
     """With data off: the values were computed, or are of a large tensor, and so are not known."""
 

@@ -4,6 +4,8 @@ import inspect
 
 def place_of_tl(kernel):
     """The place of `tl` among the positional parameters, or -1: it is passed by keyword."""
+    if inspect.isgeneratorfunction(kernel) or inspect.iscoroutinefunction(kernel):
+        raise TypeError(f"kernel {name_of(kernel)} has a yield or an await: calling it would record nothing")
     try:
         parameters = inspect.signature(kernel).parameters
     except (TypeError, ValueError):

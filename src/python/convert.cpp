@@ -223,6 +223,14 @@ py::array as_array(py::handle value) {
   return py::reinterpret_borrow<py::array>(py::module_::import("numpy").attr("asarray")(value));
 }
 
+/// NumPy makes float64 where nothing is said, so that it comes up often.
+DType dtype_of_array(const py::array& array) {
+  if (std::string(py::str(array.dtype())) == "float64")
+    throw InputError({"tensor.dtype", "", "an array of float64, which no unit of the machine computes",
+                      "say dtype='f32', or array.astype(np.float32)"});
+  return dtype_of(array.dtype());
+}
+
 NdArray bytes_of(const py::array& array, DType dtype) {
   NdArray out = NdArray::unset(dtype, shape_of_array(array));
   std::memcpy(out.bytes().data(), array.data(), out.bytes().size());
@@ -233,7 +241,7 @@ NdArray bytes_of(const py::array& array, DType dtype) {
 
 NdArray array_of(py::handle value, std::optional<DType> dtype) {
   const py::array given = as_array(value);
-  const DType wanted = dtype ? *dtype : dtype_of(given.dtype());
+  const DType wanted = dtype ? *dtype : dtype_of_array(given);
   const py::object numpy = py::module_::import("numpy");
   const py::array plain = py::reinterpret_borrow<py::array>(
       numpy.attr("ascontiguousarray")(given, py::arg("dtype") = numpy_dtype(wanted)));

@@ -66,7 +66,7 @@ py::object to_python(const std::exception_ptr& thrown) {
   } catch (const NoData& error) {
     return exception("NoData", error);
   } catch (const InputError& error) {
-    return exception("InputError", error);
+    return exception(error.id() == "tensor.slice" ? "TensorIndexError" : "InputError", error);
   } catch (const IpcqDeadlock& error) {
     return deadlock_exception(error);
   } catch (const address::AllocationError& error) {

@@ -1,6 +1,7 @@
 // The module kernbench._core: what the public headers offer, for the package in python/kernbench to put a face on.
 #include <pybind11/stl.h>
 #include "kernbench/version.hpp"
+#include "python/calls.hpp"
 #include "python/collectives.hpp"
 #include "python/host.hpp"
 #include "python/models.hpp"
@@ -37,4 +38,5 @@ PYBIND11_MODULE(_core, m) {
   kp::bind_tp(m);
   kp::bind_dtensor(m);
   kp::bind_prototype(m);
+  kp::explain_wrong_calls(m);
 }

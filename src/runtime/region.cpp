@@ -26,7 +26,7 @@ Range range_of(const tl::Slice& slice, std::int64_t extent, int axis, const Shap
   if (begin < 0 || end > extent || begin >= end)
     reject(slice.drops_axis ? fmt::format("no index {}", slice.begin)
                             : fmt::format("no elements {} to {}", begin, end),
-           fmt::format("it has elements 0 to {}", extent));
+           fmt::format("it has {} elements, the first is 0", extent));
   return {begin, end - begin};
 }
 

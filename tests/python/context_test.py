@@ -49,8 +49,9 @@ def test_small_floats_that_numpy_lacks_come_out_as_float32():
         x = torch.from_numpy(np.array([1.0, 1.005, -3.0]), dtype="bf16")
         assert x.dtype == "bf16" and x.numpy().dtype == np.float32
         assert x.numpy().tolist() == [1.0, 1.0078125, -3.0]  # 1.005 between 1 and 1 + 2^-7, nearer to that
-        with pytest.raises(kb.InputError, match="float64"):
+        with pytest.raises(kb.InputError, match="float64, which no unit of the machine computes") as caught:
             torch.from_numpy(np.ones(3))
+        assert "dtype='f32'" in caught.value.hint and torch.from_numpy(np.ones(3), dtype="f32").dtype == "f32"
 
 
 def test_slices_are_read_and_written():
@@ -62,6 +63,18 @@ def test_slices_are_read_and_written():
         expected = array.copy()
         expected[1, 2:6], expected[3] = 0, 5
         assert (x.numpy() == expected).all() and (x[1:4, 1:3] == expected[1:4, 1:3]).all() and x[2, 2] == 18
+
+
+def test_tensors_are_iterated_and_indexed_as_sequences():
+    array = np.arange(12, dtype=np.float32).reshape(3, 4)
+    with kb.Torch("small") as torch:
+        x = torch.from_numpy(array)
+        assert [row.tolist() for row in x] == array.tolist() and len(list(x)) == 3
+        first, second, third = x
+        assert third.tolist() == [8, 9, 10, 11]
+        with pytest.raises(IndexError, match="no index 3") as caught:
+            x[3]
+        assert isinstance(caught.value, kb.InputError) and caught.value.hint == "it has 3 elements, the first is 0"
 
 
 def test_copy_converts_and_refuses_another_shape():

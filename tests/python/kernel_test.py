@@ -51,6 +51,18 @@ def test_a_kernel_without_tl_is_refused():
         record(lambda a: None, 1)
 
 
+def test_a_kernel_that_would_record_nothing_is_refused():
+    def waits(tl):
+        yield tl.zeros(4, "f32")
+
+    async def later(tl):
+        tl.zeros(4, "f32")
+
+    for kernel in (waits, later):
+        with pytest.raises(TypeError, match="would record nothing"):
+            record(kernel)
+
+
 def test_branching_on_a_tile_says_why_it_cannot_be():
     def kernel(tl):
         if tl.zeros(4, "f32") > 0:
@@ -70,6 +82,31 @@ def test_a_wrong_shape_names_the_kernels_line():
     assert caught.value.line == line_of(kernel, "zeros(5")
     assert f"kernel_test.py:{caught.value.line}" in str(caught.value)
     assert caught.traceback[-1].frame.code.name == "kernel"
+
+
+@pytest.mark.parametrize("call, text", [
+    (lambda tl: tl.load(16, (4,), dtyp="f16"), r"load\(\) got an unexpected keyword argument 'dtyp' \('dtype'\?\)\. It takes \(ptr, shape, dtype,"),
+    (lambda tl: tl.load(16, (4,)), r"load\(\) lacks 'dtype'\. It takes \(ptr, shape, dtype, strides=None"),
+    (lambda tl: tl.zeros(4, "f16", shape=4), r"zeros\(\) got 'shape' twice"),
+    (lambda tl: tl.fence(1, 2, 3), r"fence\(\) got 3 positional arguments\. It takes \("),
+    (lambda tl: kb.DPPolicy(sip="row_wise"), r"DPPolicy\(\) got an unexpected keyword argument 'sip'\. It takes \(\*, cube='replicate'"),
+    (lambda tl: kb.DPPolicy("row_wise"), r"DPPolicy\(\) got 1 positional arguments\. It takes \(\*, cube"),
+])
+def test_a_call_with_wrong_arguments_says_what_is_wrong(call, text):
+    def kernel(tl):
+        call(tl)
+
+    with pytest.raises(TypeError, match=text) as caught:
+        record(kernel)
+    assert caught.traceback[-2].frame.code.name == "kernel"  # the last is the lambda
+
+
+def test_arguments_of_the_wrong_kind_are_named():
+    with kb.Torch("small") as torch:
+        with pytest.raises(TypeError, match=r"wait\(\) got \(int\)\. It takes \(handle: Handle\)"):
+            torch.wait(3)
+        with pytest.raises(TypeError, match=r"numpy\(\) got an unexpected keyword argument 'dtype'\. It takes \(\)"):
+            torch.zeros(4).numpy(dtype="f32")
 
 
 def test_an_exception_of_the_kernel_keeps_its_traceback():
