@@ -37,7 +37,12 @@ Access of_reference(const Program& program, ValueId id, bool write) {
 SegmentWalk::SegmentWalk(std::uint64_t address, int itemsize, const Shape& shape, const Strides& strides)
     : address_(address), itemsize_(itemsize), shape_(shape), strides_(strides) {
   for (int axis = shape.rank() - 1; axis >= 0; --axis) {
-    if (shape[axis] != 1 && strides[static_cast<std::size_t>(axis)] != block_) break;
+    const std::int64_t stride = strides[static_cast<std::size_t>(axis)];
+    if (shape[axis] != 1 && stride != block_) {
+      in_line_ = std::max<std::int64_t>(shape[axis], 1);
+      step_ = static_cast<std::uint64_t>(stride * itemsize_);
+      break;
+    }
     block_ *= std::max<std::int64_t>(shape[axis], 1);
   }
 }

@@ -22,12 +22,19 @@ class SegmentWalk {
  public:
   SegmentWalk(std::uint64_t address, int itemsize, const Shape& shape, const Strides& strides);
 
+  /// Blocks along one axis follow each other by its stride: only where that axis ends an address is worked out anew.
   template <class Fn>
   void lanes(LaneRange run, Fn&& fn) const {
     for (auto lane = run.begin; lane < run.end;) {
-      const auto n = std::min(run.end - lane, block_ - lane % block_);
-      fn(Segment{address_of(lane), lane, n});
-      lane += n;
+      auto address = address_of(lane);
+      const auto inside = lane % block_;
+      for (auto left = inside != 0 ? 1 : in_line_ - lane / block_ % in_line_; left > 0 && lane < run.end;
+           --left) {
+        const auto n = std::min(run.end - lane, block_ - inside);
+        fn(Segment{address, lane, n});
+        lane += n;
+        address += step_;
+      }
     }
   }
   std::int64_t elements() const { return shape_.elements(); }
@@ -39,7 +46,9 @@ class SegmentWalk {
   std::int64_t itemsize_;
   Shape shape_;
   Strides strides_;
-  std::int64_t block_ = 1;  // lanes that are contiguous in memory, from the last axis inwards
+  std::int64_t block_ = 1;    // lanes that are contiguous in memory, from the last axis inwards
+  std::int64_t in_line_ = 1;  // blocks along the axis outside of them
+  std::uint64_t step_ = 0;    // bytes from one of these to the next
 };
 
 /// Calls `fn(Segment)` for each contiguous piece of a dma command, in lane order.
