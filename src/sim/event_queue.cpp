@@ -32,7 +32,8 @@ Time EventQueue::earliest_in(std::size_t slot, int look_at_most) const {
 }
 
 // Moves the clock to `to`, within the range of the first occupied slot, and the events of the slot to where
-// they stand as seen from there.
+// they stand as seen from there. In a long list each event is a load that waits for the one before it: a scout
+// comes from the other end and loads the second half meanwhile.
 void EventQueue::enter(std::size_t slot, Time to) {
   Event* tail = slots_[slot];
   Event* e = tail->next_;
@@ -40,8 +41,10 @@ void EventQueue::enter(std::size_t slot, Time to) {
   vacate(slot);
   now_ = to;
   if (one_instant) return occupy(slot_of(tail->time_), *tail);
-  while (true) {
+  for (const Event* scout = tail;;) {
     Event* next = e->next_;
+    if (scout != nullptr) scout = scout == e || scout == next ? nullptr : scout->prev_;
+    __builtin_prefetch(scout);  // or the compiler would leave the scout out
     link(*e);
     if (e == tail) return;
     e = next;
