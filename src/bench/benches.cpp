@@ -26,11 +26,16 @@ const Param& find_option(const Bench& bench, const std::string& name, const std:
                     names.empty() ? "it takes none" : suggest(name, names, "options")});
 }
 
+/// A list may stand in brackets or without: `panels=a,b`.
 ParamValue read_value(const Param& option, const std::string& text, const std::string& word) {
+  const bool is_list = option.type == Param::Type::words || option.type == Param::Type::numbers;
   YamlNode value;
   value.kind = YamlNode::Kind::scalar;
   value.scalar = text;
-  if (text.starts_with('[')) value = parse_yaml(text, word);  // options that are lists
+  if (text.starts_with('['))
+    value = parse_yaml(text, word);
+  else if (is_list)
+    value = parse_yaml("[" + text + "]", word);
   value.place = {std::make_shared<const std::string>(word)};
   return option.read(value);
 }

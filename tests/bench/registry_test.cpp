@@ -82,6 +82,22 @@ TEST(BenchOptions, AreRefusedWithWhatIsExpected) {
   EXPECT_THAT(read("=3"), HasSubstr("option=value"));
 }
 
+TEST(BenchOptions, ListsNeedNoBrackets) {
+  Bench bench = scale();
+  bench.options.push_back(Param::words("panels", {"a"}, {"a", "b", "c"}, "which"));
+  bench.options.push_back(Param::numbers("at", {0, 0}, {0, 9}, "where"));
+  const auto panels = [&](std::string word) {
+    return bench.read_options(std::span(&word, 1)).words("panels");
+  };
+  EXPECT_EQ(panels("panels=c,a"), (std::vector<std::string>{"c", "a"}));
+  EXPECT_EQ(panels("panels=[c, a]"), (std::vector<std::string>{"c", "a"}));
+  EXPECT_EQ(panels("panels=b"), (std::vector<std::string>{"b"}));
+  EXPECT_THAT(refused([&] { panels("panels=a,nothing"); }), HasSubstr("known values: a, b, c"));
+  EXPECT_THAT(refused([&] { panels("panels="); }), HasSubstr("a list of a, b, c"));
+  const std::vector<std::string> words = {"at=3,4.5"};
+  EXPECT_EQ(bench.read_options(words).numbers("at"), (std::vector<double>{3, 4.5}));
+}
+
 TEST(BenchOptions, OneThatMustBeGivenIsAskedFor) {
   Bench bench = scale();
   bench.options.push_back(Param::text("file", "", "to read").must_be_given());
