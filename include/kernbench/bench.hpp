@@ -17,6 +17,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -50,6 +51,7 @@ struct LaunchFigures {
   Time lower_bound;                       // no simulation can be faster
   std::string bound_by;                   // the resource that sets it
   Time matrix, vector, hbm;               // work ÷ rate of the unit and slice that have most of it
+  std::map<std::string, Time> vector_by;  // the work of that vector unit, by operation
   std::optional<trace::Summary> summary;  // of this launch alone; not given: there is no log
   trace::Utilization engines;             // 0 … 1
   double hbm_use = 0, link_use = 0;       // of the slices it used, of the busiest link

@@ -178,6 +178,7 @@ void add_work(LaunchFigures& figures, const Workload& work) {
     figures.matrix = std::max(figures.matrix, pe.gemm);
     figures.vector = std::max(figures.vector, pe.math);
   }
+  figures.vector_by = work.vector_by();
   for (const auto& [slice, bytes] : work.slices())
     figures.hbm = std::max(figures.hbm, work.slice_bandwidth().time_for(bytes));
 }
@@ -188,7 +189,8 @@ LaunchFigures figures_of(Engine& engine, const Workload& work, const runtime::Re
   figures.lower_bound = bound.time, figures.bound_by = bound.resource;
   add_work(figures, work);
   if (engine.options().log == runtime::LogStorage::none) return figures;
-  figures.summary = trace::summarize_launch(engine.log().recording(), request.number());
+  figures.summary = trace::summarize_launch(engine.books().log.records(), engine.processors().origins(),
+                                            request.number(), request.trace().submitted, request.completed());
   TrafficTotals totals;
   totals.add(work, Time(), request.trace().pe_exec);
   const Utilization use = totals.over(*figures.summary, engine.device().graph());

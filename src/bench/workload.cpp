@@ -1,9 +1,11 @@
 #include "bench/workload.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "isa/transfer.hpp"
+#include "kernbench/math_op.hpp"
 
 namespace kernbench::bench {
 
@@ -36,7 +38,8 @@ struct Workload::Rates {
         vector_bytes(machine.at("pe.pe_math").integer("vector_bytes")),
         math_cycles{machine.at("pe.pe_math").number("simple_cycles"),
                     machine.at("pe.pe_math").number("divide_cycles"),
-                    machine.at("pe.pe_math").number("transcendental_cycles")} {}
+                    machine.at("pe.pe_math").number("transcendental_cycles")},
+        hbm_slice(machine.hbm_slice()) {}
 
   /// Cycles by class for each vector of lanes, log2(lanes) more for a reduction; fractions of a ps cut off.
   Time math(MathOp op, std::int64_t elements, int width) const {
@@ -52,6 +55,7 @@ struct Workload::Rates {
   Time tile_time;
   std::int64_t vector_bytes;
   double math_cycles[3];
+  Bytes hbm_slice;
 };
 
 Workload::Workload(const topology::Machine& machine, const topology::Graph& graph)
@@ -68,6 +72,13 @@ class Workload::Counter {
   }
 
   const PeWork& work() const { return work_; }
+  std::map<std::string, Time> vector_by() const {
+    std::map<std::string, Time> by_name;
+    for (const MathOpInfo& op : math_ops())
+      if (const Time time = by_operation_[static_cast<std::size_t>(op.op)]; time > Time())
+        by_name[std::string(op.name)] = time;
+    return by_name;
+  }
   const std::map<FlowKey, Flow>& flows() const { return flows_; }
   const std::map<std::uint32_t, Queued>& queued() const { return queued_; }  // by number of direction
   Bytes tcm_read() const { return tcm_read_; }                               // by the units
@@ -107,11 +118,29 @@ class Workload::Counter {
     if (program_.has_destination(command)) move(write, command.address, bytes.count(), 1, true);
   }
 
+  /// Mostly all of it lies in one piece of memory: then one look finds that for all segments.
   void add_dma(const isa::Command& command, Direction direction) {
     const int size = itemsize(program_.value(program_.moved(command)).dtype);
+    if (lies_in_one_piece(command)) {
+      Flow& flow = flows_[{memory_of(pieces_[0].begin), direction}];
+      isa::for_each_segment(program_, command, [&](const isa::Segment& segment) {
+        flow.bytes += Bytes(segment.elements * size);
+        flow.largest = std::max(flow.largest, Bytes(segment.elements * size));
+      });
+      return;
+    }
     isa::for_each_segment(program_, command, [&](const isa::Segment& segment) {
       move(direction, segment.address, segment.elements * size, 1, true);
     });
+  }
+
+  /// Whether everything between the first and the last byte that a transfer touches does; the piece is in `pieces_` then.
+  bool lies_in_one_piece(const isa::Command& command) {
+    std::array<isa::Access, 3> touched;
+    if (isa::accesses(program_, command, touched) != 1) return false;
+    const Bytes span(static_cast<std::int64_t>(touched[0].end - touched[0].begin));
+    return translate_(program_.pe(), address::VirtAddr(touched[0].begin), span, pieces_) &&
+           pieces_.size() == 1;
   }
 
   /// `times` transfers of the same bytes. A piece of memory is a message, or part of one, if they move `together`.
@@ -130,7 +159,7 @@ class Workload::Counter {
     switch (at.resource) {
       case address::Resource::Hbm:
         return all_.graph_.hbm_ctrl(
-            {at.sip, at.cube, static_cast<int>(at.offset.count() / all_.machine_.hbm_slice().count())});
+            {at.sip, at.cube, static_cast<int>(at.offset.count() / rates_.hbm_slice.count())});
       case address::Resource::Sram:
         return all_.graph_.sram(at.in_cube());
       default:
@@ -150,7 +179,12 @@ class Workload::Counter {
     }
     int width = itemsize(program_.value(command.result).dtype);
     for (const ValueId id : reads) width = std::max(width, itemsize(program_.value(id).dtype));
-    work_.math += rates_.math(command.op, program_.math_elements(command), width);
+    add_math(command.op, rates_.math(command.op, program_.math_elements(command), width));
+  }
+
+  void add_math(MathOp op, Time time) {
+    work_.math += time;
+    by_operation_[static_cast<std::size_t>(op)] += time;
   }
 
   Time product_time(std::int64_t m, std::int64_t k, std::int64_t n) const {
@@ -211,7 +245,7 @@ class Workload::Counter {
   void add_epilogue(const isa::EpilogueStep& step, std::int64_t m, std::int64_t k, std::int64_t n) {
     const std::int64_t times = step.point == isa::EpiloguePoint::per_k_step ? tiles(k, rates_.tile_k) : 1;
     const std::int64_t elements = m * n * times;  // edge tiles may waste lanes beyond this
-    work_.math += rates_.math(step.op, elements, kAccumulatorBytes);
+    add_math(step.op, rates_.math(step.op, elements, kAccumulatorBytes));
     const bool reads_tile =
         step.operand != isa::kNone && program_.value(step.operand).kind != isa::ValueKind::scalar;
     if (reads_tile) tcm_read_ += Bytes(elements * itemsize(program_.value(step.operand).dtype));
@@ -222,6 +256,7 @@ class Workload::Counter {
   const Translate& translate_;
   const Rates& rates_;
   PeWork work_;
+  std::vector<Time> by_operation_ = std::vector<Time>(math_ops().size());
   std::map<FlowKey, Flow> flows_;
   std::map<std::uint32_t, Queued> queued_;
   Bytes tcm_read_, tcm_write_;
@@ -231,6 +266,10 @@ class Workload::Counter {
 void Workload::add(const isa::Program& program, const Translate& translate, const Queues& queues) {
   const Counter counter(*this, program, translate);
   pes_.push_back(counter.work());
+  if (counter.work().math > most_math_) {
+    most_math_ = counter.work().math;
+    vector_by_ = counter.vector_by();
+  }
   for (const auto& [key, flow] : counter.flows()) add_flow(program.pe(), key, flow);
   for (const auto& [direction, bytes] : counter.queued())
     if (const auto way = queues ? queues(program.directions()[direction]) : std::nullopt) {

@@ -56,6 +56,8 @@ class Workload {
 
   const topology::Graph& graph() const { return graph_; }
   const std::vector<PeWork>& pes() const { return pes_; }
+  /// What the vector unit does that has most to do, by name of the operation.
+  const std::map<std::string, Time>& vector_by() const { return vector_by_; }
   /// Bytes that cross each link because of the launch; that must cross it before the launch can end; and that each HBM
   /// slice (by its controller) delivers or takes by then.
   const std::map<topology::LinkId, Bytes>& links() const { return links_; }
@@ -107,6 +109,8 @@ class Workload {
   const topology::Graph& graph_;
   std::shared_ptr<const Rates> rates_;
   std::vector<PeWork> pes_;
+  Time most_math_;
+  std::map<std::string, Time> vector_by_;
   std::map<topology::LinkId, Bytes> links_, needed_;
   std::map<topology::NodeId, Bytes> slices_;
   std::set<Crowded> crowded_;

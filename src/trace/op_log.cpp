@@ -37,14 +37,6 @@ void OpLog::append(int partition, const device::OpRecord& record) {
   *part.next++ = record;
 }
 
-namespace {
-
-Summarizer::From from(const device::Origin& origin) {
-  return {origin.pe, origin.launch, origin.has_commands};
-}
-
-}  // namespace
-
 void OpLog::tell(Part& part, const OpRecord& record) const {
   part.hash.add(record);
   part.sums.add(record, from((*options_.origins)[record.origin]));

@@ -51,4 +51,8 @@ class Summarizer {
   std::map<LaunchKey, Window> windows_;
 };
 
+inline Summarizer::From from(const device::Origin& origin) {
+  return {origin.pe, origin.launch, origin.has_commands};
+}
+
 }  // namespace kernbench::trace

@@ -156,12 +156,31 @@ Summary summarize(const Recording& run) {
   return all.finish(count(run.records));
 }
 
-Summary summarize_launch(const Recording& run, std::uint32_t request) {
+namespace {
+
+/// The first record of a partition that ends at `time` or later: they stand in the order in which they end.
+std::uint32_t first_ending_from(const PartitionRecords& records, Time time) {
+  std::uint32_t low = 0, high = records.size();
+  while (low < high) {
+    const std::uint32_t middle = low + (high - low) / 2;
+    if (records[middle].end < time)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+}  // namespace
+
+Summary summarize_launch(const Records& all, const device::Origins& origins, std::uint32_t request,
+                         Time begin, Time end) {
   Summarizer one;
   std::uint64_t found = 0;
-  for (const PartitionRecords& records : run.records)
-    for (std::uint32_t id = 0; id < records.size(); ++id)
-      if (const OriginInfo& origin = run.origin(records[id]); origin.launch == request)
+  for (const PartitionRecords& records : all)
+    for (std::uint32_t id = first_ending_from(records, begin); id < records.size() && records[id].end <= end;
+         ++id)
+      if (const device::Origin& origin = origins[records[id].origin]; origin.launch == request)
         one.add(records[id], from(origin)), ++found;
   Summary summary = one.finish(found);
   std::erase_if(summary.pes, [](const PeSummary& pe) { return pe.exec == Time(); });

@@ -81,5 +81,18 @@ TEST(MilestoneGqa, HeadlineIsTheAttentionOfAWholeSip) {
   EXPECT_THAT(result.report.text(), HasSubstr("of bound"));
 }
 
+// 8 query heads and one K/V head a PE and pair; what takes longest is exp2, 8 cycles for each vector of scores.
+TEST(MilestoneGqa, SaysWhatTheVectorUnitIsBusyWith) {
+  const auto [result, sweep] =
+      run_gqa({"scale=headline", "contexts=512", "batches=1", "panels=single_user_prefill"}, "small", false);
+  ASSERT_EQ(sweep["rows"].size(), 1u);
+  const Json& row = sweep["rows"][0];
+  double sum = 0;
+  for (const auto& [operation, ns] : row["vector_work_ns"].items()) sum += ns.get<double>();
+  EXPECT_NEAR(sum, row["work_ns"]["vector"], 1e-6);
+  EXPECT_GT(row["vector_work_ns"]["exp2"], 0.5 * sum);
+  EXPECT_THAT(result.report.text(), HasSubstr("vector work of single_user_prefill 512: exp2 "));
+}
+
 }  // namespace
 }  // namespace kernbench::bench

@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "trace/interval_union.hpp"
+#include "trace/launch_summary.hpp"
 #include "trace/run_maker.hpp"
 
 namespace kernbench::trace {
@@ -111,6 +112,37 @@ TEST(IntervalUnion, DoesNotCareInWhichOrderIntervalsCome) {
     for (const auto& [begin, end] : intervals) all.add(ps(begin), ps(end));
     ASSERT_EQ(all.length(), ps(30 + 10 + 1));
   } while (std::next_permutation(intervals.begin(), intervals.end()));
+}
+
+// Launches 0 and 1 one after the other on one PE, 3 and 2 products; launch 2 beside launch 1 on another SIP. Each is found in
+// its own time, whatever came before, after or beside it.
+TEST(Summary, OfALaunchHasItsOwnRecordsAlone) {
+  RunMaker run(3);
+  device::Origins origins;
+  const auto launched = [&](PeCoord pe, std::uint32_t launch) {
+    origins.add({.pe = pe, .launch = launch, .has_commands = true});
+    return run.program(pe, launch);
+  };
+  const auto first = launched({0, 0, 0}, 0), second = launched({0, 0, 0}, 1), beside = launched({1, 0, 0}, 2);
+  const auto products = [&](std::uint32_t origin, std::int64_t from, int n) {
+    run.add({.kind = OpKind::program, .start = from, .end = from + 10, .origin = origin});
+    for (int i = 1; i <= n; ++i)
+      run.add({.kind = OpKind::gemm,
+               .start = from + 100 * i,
+               .end = from + 100 * i + 10,
+               .origin = origin,
+               .amount = 7});
+  };
+  products(first, 0, 3), products(second, 500, 2), products(beside, 600, 1);
+  const auto of = [&](std::uint32_t launch, std::int64_t begin, std::int64_t end) {
+    return summarize_launch(run.log().records(), origins, launch, ps(begin), ps(end));
+  };
+  EXPECT_EQ(of(0, 0, 310).total.gemm.count, 3u);
+  EXPECT_EQ(of(0, 0, 310).records, 4u);
+  EXPECT_EQ(of(1, 500, 710).total.gemm.amount, 14u);
+  EXPECT_EQ(of(1, 500, 709).records, 2u);  // one product ends a picosecond later
+  EXPECT_EQ(of(2, 500, 710).total.gemm.count, 1u);
+  EXPECT_EQ(of(2, 711, 5000).records, 0u);
 }
 
 }  // namespace

@@ -4,10 +4,12 @@
 // scale: the attention of Llama-3-70B on all PEs of a SIP, for contexts as people use them.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -177,6 +179,7 @@ void add_launch(GqaRow& row, const runtime::Handle& handle, BenchReport& report)
   LaunchFigures& sum = row.figures;
   sum.lower_bound += more.lower_bound, sum.matrix += more.matrix, sum.vector += more.vector,
       sum.hbm += more.hbm;
+  for (const auto& [operation, time] : more.vector_by) sum.vector_by[operation] += time;
   sum.bound_by = more.bound_by, sum.engines = more.engines, sum.hbm_use = more.hbm_use,
   sum.link_use = more.link_use;
   sum.summary = more.summary;
@@ -228,6 +231,9 @@ ordered_json to_json(const GqaRow& row, bool headline) {
   if (headline) json["context"] = row.context, json["batch"] = row.batch;
   json["total_ns"] = row.total_ns, json["pe_exec_ns"] = row.pe_exec_ns, json["latency_ns"] = row.total_ns;
   json["lower_bound_ns"] = f.lower_bound.ns(), json["bound_by"] = f.bound_by;
+  json["work_ns"] = {{"matrix", f.matrix.ns()}, {"vector", f.vector.ns()}, {"hbm", f.hbm.ns()}};
+  json["vector_work_ns"] = ordered_json::object();
+  for (const auto& [operation, time] : f.vector_by) json["vector_work_ns"][operation] = time.ns();
   json["utilization"] = {
       {"gemm", f.engines.gemm},           {"math", f.engines.math}, {"dma_read", f.engines.dma_read},
       {"dma_write", f.engines.dma_write}, {"hbm", f.hbm_use},       {"link_max", f.link_use}};
@@ -274,6 +280,20 @@ std::string line_of(const GqaRow& row, bool headline) {
                      us(f.matrix), us(f.vector), us(f.hbm), verdict + beside);
 }
 
+/// Which operations the vector unit of the longest row is busy with, the largest share first.
+std::string vector_line(const std::vector<GqaRow>& rows) {
+  const auto longest = std::ranges::max_element(rows, {}, &GqaRow::pe_exec_ns);
+  if (longest == rows.end() || longest->figures.vector == Time()) return "";
+  std::vector<std::pair<double, std::string>> shares;
+  for (const auto& [operation, time] : longest->figures.vector_by)
+    shares.emplace_back(100 * time.ns() / longest->figures.vector.ns(), operation);
+  std::ranges::sort(shares, std::greater());
+  std::string text = fmt::format("\nvector work of {} {}:", longest->panel,
+                                 longest->context > 0 ? longest->context : longest->n_ranks);
+  for (const auto& [share, operation] : shares) text += fmt::format(" {} {:.1f} %", operation, share);
+  return text;
+}
+
 void say(BenchReport& report, const std::vector<GqaRow>& rows, bool validation, const std::string& path,
          const std::string& report_beside) {
   std::string text = fmt::format("milestone-gqa-llama70b {}, {} rows in {}: {}\n",
@@ -288,7 +308,7 @@ void say(BenchReport& report, const std::vector<GqaRow>& rows, bool validation, 
     const auto name = validation ? row.panel : fmt::format("{}_{}_{}", row.panel, row.context, row.batch);
     report.result(name + "_ns", row.pe_exec_ns);
   }
-  report.line(text);
+  report.line(text + vector_line(rows));
 }
 
 // ── the bench ──
