@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <iterator>
+#include <sstream>
+
 #include "bench/benches/llama_model.hpp"
 #include "bench/run.hpp"
 
@@ -37,6 +40,34 @@ TEST(Llama, RowsAddUpAndNumbersAreRight) {
   EXPECT_NEAR(figure(result, "model_ns"), 5 * figure(result, "layer_ns") + figure(result, "head_ns"), 1e-3);
   EXPECT_NEAR(figure(result, "tokens_per_s"), 3 / (figure(result, "model_ns") * 1e-9), 1e-3);
   EXPECT_THAT(result.report.text(), HasSubstr("the rows add up to the layer's time"));
+}
+
+/// The words of the first row that begins so.
+std::vector<std::string> row_of(const RunResult& result, const std::string& name) {
+  std::istringstream lines(result.report.text());
+  for (std::string line; std::getline(lines, line);)
+    if (line.starts_with(name)) {
+      std::istringstream in(line);
+      return {std::istream_iterator<std::string>(in), {}};
+    }
+  ADD_FAILURE() << "no row " << name;
+  return {};
+}
+
+// Two SIPs, one token: 256 elements over all PEs are 16 bytes each, so what counts is the way from the other SIP: two PCIe
+// endpoints and the switch, 5 ns each, and the routers of both. Prefill of 512 tokens: every SIP must get 512 · 256 · 2 B = 256 KiB at the 128 GB/s of its link, 2.048 us.
+TEST(Llama, AllReducesAreComparedWithWhatMustCross) {
+  const std::vector<std::string> sips = {"system.sips.count=2"};
+  const auto few = row_of(run_llama({"model=custom", "context=64"}, sips), "intersip_allreduce");
+  ASSERT_EQ(few.size(), 6u);  // name, us, share, %, bound, limit
+  EXPECT_EQ(few[5], "latency");
+  EXPECT_GT(std::stod(few[4]), 0.015);
+  EXPECT_LT(std::stod(few[4]), std::stod(few[1]));
+  const auto many =
+      row_of(run_llama({"model=custom", "phase=prefill", "context=512"}, sips), "intersip_allreduce");
+  EXPECT_EQ(many[5], "link");
+  EXPECT_GE(std::stod(many[4]), 2.048);
+  EXPECT_LT(std::stod(many[4]), std::stod(many[1]));
 }
 
 TEST(Llama, PrefillIsRightAndStepsAreAveraged) {

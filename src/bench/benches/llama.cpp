@@ -8,6 +8,7 @@
 #include "bench/baseline.hpp"
 #include "bench/benches/llama_model.hpp"
 #include "bench/shipped.hpp"
+#include "ccl/bound.hpp"
 #include "kernbench/error.hpp"
 #include "kernbench/reference.hpp"
 #include "runtime/engine.hpp"
@@ -91,6 +92,24 @@ std::string limit_of(const std::string& resource) {
   return resource.empty() ? "-" : resource;
 }
 
+/// What no all-reduce of the layer's activations can beat, whatever the algorithm, and whether it is the way between SIPs or the
+/// bytes over its links. They lie over the same PEs of every SIP.
+std::pair<Time, std::string> all_reduce_bound(Torch& torch, const LlamaModel& model,
+                                              const nn::DecoderRun& run, int ranks) {
+  const DPPolicy dp = nn::spread(torch, Split::column_wise, model.shape.hidden);
+  const int cubes = *dp.num_cubes, pes = *dp.num_pes;
+  std::vector<std::vector<PeCoord>> lanes;
+  for (int i = 0; i < cubes * pes; ++i) {
+    lanes.emplace_back();
+    for (int sip = 0; sip < ranks; ++sip) lanes.back().push_back({sip, i / pes, i % pes});
+  }
+  const std::int64_t bytes = run.tokens() * model.shape.hidden * itemsize(run.dtype) / (cubes * pes);
+  const auto& graph = torch.engine().device().graph();
+  const Time time = ccl::all_reduce_bound(graph, lanes, Bytes(bytes)).time;
+  const Time of_a_byte = ccl::all_reduce_bound(graph, {lanes.front()}, 1_B).time;
+  return {time, 2 * of_a_byte.ns() > time.ns() ? "latency" : "link"};
+}
+
 class LlamaBench {
  public:
   LlamaBench(Torch& torch, const LlamaModel& model, const nn::DecoderRun& run, BenchReport& report)
@@ -112,6 +131,9 @@ class LlamaBench {
       });
     });
     if (report_.verify()) compare();
+    const auto [bound, limit] = all_reduce_bound(torch_, model_, run_, ranks_);
+    for (LlamaRow& row : rows)
+      if (row.collective && bound > row.bound) row.bound = bound, row.limit = limit;
     return average(std::move(rows), steps);
   }
 
