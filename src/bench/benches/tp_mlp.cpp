@@ -44,10 +44,11 @@ NdArray rounded(const std::vector<float>& numbers, const Shape& shape, DType dty
 NdArray weights(const Eighths& all, std::int64_t row, std::int64_t col, const Shape& shape, DType dtype) {
   std::vector<float> wide(static_cast<std::size_t>(shape.elements()));
   std::vector<std::int8_t> line(static_cast<std::size_t>(shape[1]));
+  const float one = scaled(1, all.rows());
   for (std::int64_t r = 0; r < shape[0]; ++r) {
     all.row(row + r, col, line);
     for (std::size_t c = 0; c < line.size(); ++c)
-      wide[static_cast<std::size_t>(r * shape[1]) + c] = scaled(line[c], all.rows());
+      wide[static_cast<std::size_t>(r * shape[1]) + c] = static_cast<float>(line[c]) * one;
   }
   return rounded(wide, shape, dtype);
 }
@@ -75,15 +76,18 @@ Tensor forward(Torch& torch, const Mlp& mlp, int rank, const Tensor& x, bool dat
 // ── the reference, in f32 with the roundings of the layers ──
 
 std::vector<float> times(const std::vector<float>& a, const Eighths& b, std::int64_t rows) {
-  const std::int64_t k = b.rows(), n = b.columns();
-  std::vector<float> c(static_cast<std::size_t>(rows * n));
-  std::vector<std::int8_t> line(static_cast<std::size_t>(n));
+  const std::int64_t k = b.rows();
+  const auto n = static_cast<std::size_t>(b.columns());
+  std::vector<float> c(static_cast<std::size_t>(rows) * n), right(n);
+  std::vector<std::int8_t> line(n);
+  const float one = scaled(1, k);  // the scale is a power of two: products with it are exact
   for (std::int64_t i = 0; i < k; ++i) {
     b.row(i, 0, line);
+    for (std::size_t j = 0; j < n; ++j) right[j] = static_cast<float>(line[j]) * one;
     for (std::int64_t r = 0; r < rows; ++r) {
       const float left = a[static_cast<std::size_t>(r * k + i)];
-      for (std::int64_t j = 0; j < n; ++j)
-        c[static_cast<std::size_t>(r * n + j)] += left * scaled(line[static_cast<std::size_t>(j)], k);
+      float* const sum = c.data() + static_cast<std::size_t>(r) * n;
+      for (std::size_t j = 0; j < n; ++j) sum[j] += left * right[j];
     }
   }
   return c;
