@@ -5,7 +5,7 @@ help:
 	@echo "make run     set up, build, run the main job"
 	@echo "make python  set up, build the Python package into build/python (put it on PYTHONPATH)"
 	@echo "make test    set up, build, run all tests"
-	@echo "make test-slow   run what takes minutes: every algorithm with every number of ranks and kind of buffer"
+	@echo "make test-slow   run what takes long: every algorithm and mesh kernel with every number of ranks, long examples of the guides"
 	@echo "make bench   set up, build, run the benchmarks beside their SimPy peers"
 	@echo "make lint    check format, layers and clang-tidy        make format   apply clang-format"
 
@@ -37,7 +37,7 @@ test:
 test-slow:
 	@scripts/setup.sh test
 	cmake --preset release -DKERNBENCH_TESTS=ON
-	cmake --build --preset release --target ccl_slow_test
+	cmake --build --preset release --target ccl_slow_test nn_mesh_grid_test kernbench
 	ctest --preset slow -j2
 
 bench:
