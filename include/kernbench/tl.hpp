@@ -304,7 +304,7 @@ class Context {
   /// How many elements of an integer tile are 0, 1, … bins−1, as i32[bins].
   Tile histogram(const Tile& x, std::int64_t bins, At at = At::current());
 
-  // ── queues ──
+  // ── queues ── what is sent is a tile, or a reference: read where it lies, sent as it comes; it fits in a slot
   Op send(std::string_view direction, const Tile& tile, At at = At::current());
   Tile recv(std::string_view direction, const Dims& shape, DType dtype, const RecvOptions& options = {},
             At at = At::current());

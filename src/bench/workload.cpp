@@ -101,14 +101,31 @@ class Workload::Counter {
       case CommandKind::composite:
         return add_composite(program_.composite(command));
       case CommandKind::ipcq_send:
-        queued_[command.detail].sent += program_.bytes(command.read[0]);
-        return;
+        return add_send(command);
       case CommandKind::ipcq_recv:
         return add_receive(command);
       case CommandKind::wait:
       case CommandKind::fence:
         return;
     }
+  }
+
+  void add_send(const isa::Command& command) {
+    const ValueId sent = command.read[0];
+    Queued& queued = queued_[command.detail];
+    if (program_.value(sent).kind != isa::ValueKind::reference) {
+      queued.sent += program_.bytes(sent);
+      return;
+    }
+    const int size = itemsize(program_.value(sent).dtype);
+    isa::for_each_segment(program_, sent, [&](const isa::Segment& s) {
+      if (!translate_(program_.pe(), address::VirtAddr(s.address), Bytes(s.elements * size), pieces_)) return;
+      for (const address::PhysPiece& piece : pieces_) {
+        Flow& flow = queued.passed[memory_of(piece.begin)];
+        flow.bytes += piece.size;
+        flow.largest = std::max(flow.largest, piece.size);
+      }
+    });
   }
 
   /// From any direction: nobody knows which.
@@ -274,7 +291,7 @@ void Workload::add(const isa::Program& program, const Translate& translate, cons
   for (const auto& [direction, bytes] : counter.queued())
     if (const auto way = queues ? queues(program.directions()[direction]) : std::nullopt) {
       add_queued(program.pe(), *way, bytes);
-      if (bytes.sent > way->window)
+      if (bytes.all_sent() > way->window)
         crowded_.insert({program.pe(), way->peer, std::string(program.directions()[direction])});
     }
   const NodeId tcm = graph_.pe(program.pe(), NodeKind::pe_tcm);
@@ -306,6 +323,28 @@ void Workload::add_flow(PeCoord pe, const FlowKey& key, const Flow& flow) {
   if (time > longest_.time) longest_ = {dma, key.memory, flow.largest, time};
 }
 
+Bytes Workload::Queued::all_sent() const {
+  Bytes all = sent;
+  for (const auto& [memory, flow] : passed) all += flow.bytes;
+  return all;
+}
+
+/// A send of a reference has retired when its last byte has left the memory, and the engine knows. Of what may still be
+/// on its way then, all but a window has arrived, as with tiles.
+void Workload::add_passed(PeCoord pe, const QueueSlots& way, NodeId memory, const Flow& flow) {
+  const NodeId dma = graph_.pe(pe, NodeKind::pe_dma);
+  const Bytes arrived = flow.bytes > way.window ? flow.bytes - way.window : 0_B;
+  cross(memory, dma, flow.bytes, arrived);
+  cross(dma, way.there, flow.bytes, arrived);
+  const std::vector<LinkId> back = graph_.route(memory, dma);
+  needed_[back.front()] += flow.bytes - arrived;
+  if (graph_.node(memory).kind == NodeKind::hbm_ctrl) slices_[memory] += flow.bytes;
+  if (graph_.node(way.there).kind == NodeKind::hbm_ctrl) slices_[way.there] += arrived;
+  const Time time = graph_.latency(graph_.route(dma, memory)) + memory_time(memory) + graph_.latency(back) +
+                    graph_.link(back.front()).bandwidth.time_for(flow.largest);
+  if (time > longest_.time) longest_ = {dma, memory, flow.largest, time};
+}
+
 /// A queue holds a window at most, so all else that was sent has been received, and all else that was received was sent,
 /// while the launch ran. What comes from the same SIP its sender has counted.
 void Workload::add_queued(PeCoord pe, const QueueSlots& way, const Queued& bytes) {
@@ -315,6 +354,7 @@ void Workload::add_queued(PeCoord pe, const QueueSlots& way, const Queued& bytes
     cross(tcm, way.there, bytes.sent, beyond(bytes.sent));
     if (graph_.node(way.there).kind == NodeKind::hbm_ctrl) slices_[way.there] += beyond(bytes.sent);
   }
+  for (const auto& [memory, flow] : bytes.passed) add_passed(pe, way, memory, flow);
   if (bytes.received == 0_B) return;
   if (way.peer.sip != pe.sip) cross(peers, way.here, 0_B, beyond(bytes.received));
   if (way.here == tcm) return;

@@ -97,10 +97,13 @@ class Workload {
 
   struct Queued {  // through one direction
     Bytes sent, received;
+    std::map<topology::NodeId, Flow> passed;  // by memory: references that are sent, past the DMA engine
+    Bytes all_sent() const;
   };
 
   void add_flow(PeCoord pe, const FlowKey& key, const Flow& flow);
   void add_queued(PeCoord pe, const QueueSlots& way, const Queued& bytes);
+  void add_passed(PeCoord pe, const QueueSlots& way, topology::NodeId memory, const Flow& flow);
   void cross(topology::NodeId from, topology::NodeId to, Bytes traffic, Bytes needed);
   Time message_time(topology::NodeId dma, topology::NodeId tcm, const FlowKey& key, Bytes bytes) const;
   Time memory_time(topology::NodeId memory) const;

@@ -108,17 +108,29 @@ bool FunctionalRun::send(int r, const isa::Command& c) {
   auto& ring = rings_[me.ends.find(me.program->direction(c))->second.out];
   if (options_.slots && std::ssize(ring.in_use) >= *options_.slots) return false;
   const auto id = c.read[0];
-  const auto value = me.tiles.operand(id);
-  const auto depth = me.depth[me.program->base(id)] + 1;
+  const bool in_memory = me.program->value(id).kind == isa::ValueKind::reference;
+  const auto depth = (in_memory ? 0 : me.depth[me.program->base(id)]) + 1;
   const Bytes size = me.program->bytes(id);
-  ring.messages.push_back(
-      {data::Buffer(value.keep, const_cast<std::byte*>(value.array.data)), size, depth, r, me.next});
+  ring.messages.push_back({content(r, id), size, depth, r, me.next});
   ring.in_use.push_back(true);
   ring.sent += size;
   ++messages_;
   bytes_ += size;
   rounds_ = std::max(rounds_, depth);
   return true;
+}
+
+data::Buffer FunctionalRun::content(int r, isa::ValueId sent) {
+  auto& me = rank(r);
+  if (me.program->value(sent).kind != isa::ValueKind::reference) {
+    const auto value = me.tiles.operand(sent);
+    return data::Buffer(value.keep, const_cast<std::byte*>(value.array.data));
+  }
+  const Bytes size = me.program->bytes(sent);
+  auto buffer = data::new_buffer(size);
+  copy_out(memory_.store(), memory_.of_reference(*me.program, sent, access(r)),
+           {buffer.get(), static_cast<std::size_t>(size.count())});
+  return buffer;
 }
 
 std::string_view FunctionalRun::direction_of(int r, const isa::Command& c) const {

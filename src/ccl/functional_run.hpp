@@ -73,6 +73,7 @@ class FunctionalRun {
   bool execute(int r);
   void perform(int r, const isa::Command& c);
   bool send(int r, const isa::Command& c);
+  data::Buffer content(int r, isa::ValueId sent);
   bool receive(int r, const isa::Command& c);
   void deliver(int r, const isa::Command& c, Ring& ring);
   void retire(int r, const isa::Command& c);

@@ -43,6 +43,7 @@ class HazardDetector::Detector {
       : facts_(facts), options_(options), finder_(facts), order_(facts), map_(order_), slots_(facts) {}
 
   void append(const device::OpRecord& record);
+  void depart(const device::Departure& departure);
   void drop_ring(std::uint32_t ring);
   const std::vector<Hazard>& finish();
   const std::vector<Hazard>& hazards() const { return hazards_; }
@@ -139,6 +140,13 @@ void HazardDetector::Detector::queue_operation(const device::OpRecord& record, c
   if (program(event).has_destination(command))
     access(event, finder_.of_range(event.origin, command.address, program(event).bytes(command.result)),
            true);
+}
+
+void HazardDetector::Detector::depart(const device::Departure& departure) {
+  const Event event{departure.origin, departure.command};
+  order_.ended(event);
+  const auto& p = program(event);
+  access(event, finder_.of_reference(event.origin, p, p.command(event.command).read[0]), false);
 }
 
 TilePlan HazardDetector::Detector::plan_of(const Event& event) {
@@ -264,6 +272,7 @@ HazardDetector::HazardDetector(RunFacts& facts, HazardOptions options)
 HazardDetector::~HazardDetector() = default;
 
 void HazardDetector::append(const device::OpRecord& record) { detector_->append(record); }
+void HazardDetector::depart(const device::Departure& departure) { detector_->depart(departure); }
 void HazardDetector::drop_ring(std::uint32_t ring) { detector_->drop_ring(ring); }
 const std::vector<Hazard>& HazardDetector::finish() { return detector_->finish(); }
 const std::vector<Hazard>& HazardDetector::hazards() const { return detector_->hazards(); }

@@ -61,6 +61,8 @@ class HazardDetector {
   HazardDetector& operator=(const HazardDetector&) = delete;
 
   void append(const device::OpRecord& record);
+  /// A send of a reference has read it; as with replay, between the records that end by then and those that end later.
+  void depart(const device::Departure& departure);
   /// The ring's wiring is dropped: its unread messages are hazards now.
   void drop_ring(std::uint32_t ring);
   /// The run has ended: so are all others. What was found, in the order it was found.

@@ -154,7 +154,7 @@ void MemoryOrder::ended(const Event& event) {
 void MemoryOrder::sent(const Event& event, const Message& message) {
   auto& l = line(event.origin);
   const auto clock = operands_clock(l, event.command);
-  note(l, event.command, clock);
+  if (l.steps[event.command].ended == 0) note(l, event.command, clock);
   if (message.ring >= sent_.size()) sent_.resize(message.ring + 1);
   sent_[message.ring].push_back({message.number, event, clock});
 }

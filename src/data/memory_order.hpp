@@ -34,7 +34,8 @@ class MemoryOrder {
  public:
   explicit MemoryOrder(RunFacts& facts) : facts_(facts) {}
 
-  /// The event has ended. To be called in the order of records; of sends and receives with their message.
+  /// The event has ended. To be called in the order of records; of sends and receives with their message. A send of a
+  /// reference has ended for memory when it has read it, and is `sent` later.
   void ended(const Event& event);
   void sent(const Event& event, const Message& message);
   void received(const Event& event, const Message& message);

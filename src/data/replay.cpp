@@ -23,18 +23,23 @@ int threads_of(const ReplayOptions& options) {
                              : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
+/// What a message carries.
+struct Carried {
+  Buffer content = nullptr;  // of a send that was done at once
+
+  // Where it puts the content, if it is work of a window.
+  std::shared_ptr<Buffer> later = nullptr;
+  WorkRef send{};
+  std::uint64_t generation = 0;
+};
+
 /// A value on its way from a send to its receive.
 struct Posted {
   std::uint32_t number;  // of the message
   std::uint32_t sender;  // its origin
   const isa::Command* command;
   Bytes size;
-  Buffer content;  // of a send that was done at once
-
-  // Where it puts the content, if it is work of a window.
-  std::shared_ptr<Buffer> later = nullptr;
-  WorkRef send{};
-  std::uint64_t generation = 0;
+  Carried carried;
 };
 
 void append(Pieces& to, const Pieces& more) { to.insert(to.end(), more.begin(), more.end()); }
@@ -64,6 +69,7 @@ class ReplayExecutor::Planner {
         window_(threads_of(options)) {}
 
   void append(const device::OpRecord& record);
+  void depart(const device::Departure& departure);
   void finish();
 
  private:
@@ -81,7 +87,8 @@ class ReplayExecutor::Planner {
     LiveTiles* tiles() const { return &running.tiles; }
   };
 
-  At at(const device::OpRecord& record);
+  At at(std::uint32_t origin, std::uint32_t command);
+  At at(const device::OpRecord& record) { return at(record.origin, record.command); }
   std::string place(const At& at) const { return place(at.origin, at.command); }
   std::string place(std::uint32_t origin, const isa::Command& command) const;
   bool at_once(Bytes size) const { return window_.size() == 0 && size <= kSmall; }
@@ -94,7 +101,10 @@ class ReplayExecutor::Planner {
   void atomic(const At& at);
   void load_scalar(const At& at);
   void calculation(const At& at);
+  template <class Put>
+  Carried carry(const At& at, Bytes size, const Pieces& pieces, const Put& put);
   void send(const At& at, const device::OpRecord& record);
+  Carried sent(const At& at);
   void receive(const At& at, const device::OpRecord& record);
   Posted take(const At& at, const Message& message);
   void host_write(const device::OpRecord& record);
@@ -123,22 +133,23 @@ class ReplayExecutor::Planner {
   std::vector<std::unique_ptr<Running>> running_;  // by origin
   std::map<PeCoord, std::uint32_t> strands_;
   std::vector<std::vector<Posted>> posted_;  // by ring: not more than it has slots
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Carried> departed_;          // likewise: not yet posted
   std::map<std::pair<std::uint32_t, std::uint32_t>, OpenComposite> composites_;  // by origin and command
   OpenComposites put_off_;
   std::uint64_t composites_seen_ = 0;
 };
 
-ReplayExecutor::Planner::At ReplayExecutor::Planner::at(const device::OpRecord& record) {
-  if (record.origin >= running_.size()) running_.resize(record.origin + 1);
-  auto& running = running_[record.origin];
+ReplayExecutor::Planner::At ReplayExecutor::Planner::at(std::uint32_t origin, std::uint32_t command) {
+  if (origin >= running_.size()) running_.resize(origin + 1);
+  auto& running = running_[origin];
   if (!running) {
-    const auto& origin = facts_.origin(record.origin);
-    KB_ASSERT(origin.program != nullptr, "a {} record of the host has a command", to_string(record.kind));
+    const auto& from = facts_.origin(origin);
+    KB_ASSERT(from.program != nullptr, "a record of the host has the command {}", command);
     const auto next = static_cast<std::uint32_t>(strands_.size() + 1);
-    const auto strand = strands_.try_emplace(origin.pe, next).first->second;
-    running = std::make_unique<Running>(Running{origin.program, strand, LiveTiles(*origin.program)});
+    const auto strand = strands_.try_emplace(from.pe, next).first->second;
+    running = std::make_unique<Running>(Running{from.program, strand, LiveTiles(*from.program)});
   }
-  return {record.origin, *running, record.command, running->program->command(record.command)};
+  return {origin, *running, command, running->program->command(command)};
 }
 
 std::string ReplayExecutor::Planner::place(std::uint32_t origin, const isa::Command& command) const {
@@ -295,17 +306,52 @@ void ReplayExecutor::Planner::send(const At& at, const device::OpRecord& record)
   auto& ring = posted_[message.ring];
   KB_ASSERT(std::ranges::find(ring, message.number, &Posted::number) == ring.end(),
             "two sends are message {} of ring {:#x}", message.number, message.ring);
-  auto& posted = ring.emplace_back(
-      Posted{message.number, at.origin, &at.command, at.program().bytes(at.command.read[0]), nullptr});
-  const auto put = [at](Buffer& to) {
-    const auto value = at.tiles()->operand(at.command.read[0]);
-    to = Buffer(value.keep, const_cast<std::byte*>(value.array.data));
+  ring.push_back({message.number, at.origin, &at.command, at.program().bytes(at.command.read[0]), sent(at)});
+}
+
+/// The value of the tile; what a reference held when its last byte had left.
+Carried ReplayExecutor::Planner::sent(const At& at) {
+  const auto value = at.command.read[0];
+  if (at.program().value(value).kind == isa::ValueKind::reference) {
+    const auto found = departed_.find({at.origin, at.index});
+    KB_ASSERT(found != departed_.end(), "{} has arrived without having left", place(at));
+    return std::move(departed_.extract(found).mapped());
+  }
+  return carry(at, at.program().bytes(value), {}, [at, value](Buffer& to) {
+    const auto tile = at.tiles()->operand(value);
+    to = Buffer(tile.keep, const_cast<std::byte*>(tile.array.data));
     at.tiles()->retire(at.command);
+  });
+}
+
+void ReplayExecutor::Planner::depart(const device::Departure& departure) {
+  const At at = this->at(departure.origin, departure.command);
+  const auto value = at.command.read[0];
+  const auto pieces = finder_.of_reference(at.origin, at.program(), value);
+  disturb(pieces, false);
+  check_readable(pieces, [&] { return place(at); });
+  const Bytes size = at.program().bytes(value);
+  const auto put = [this, pieces, size](Buffer& to) {
+    to = new_buffer(size);
+    copy_out(store_, pieces, {to.get(), static_cast<std::size_t>(size.count())});
   };
-  if (at_once(posted.size)) return put(posted.content);
-  posted.later = std::make_shared<Buffer>();
-  posted.send = window_.add(at.running.strand, [put, to = posted.later](int) { put(*to); });
-  posted.generation = window_.generation();
+  departed_.emplace(std::pair(at.origin, at.index), carry(at, size, pieces, put));
+  if (window_.size() >= window_size_) window_.run();
+}
+
+/// Reads what is to be sent, now or as work of the window.
+template <class Put>
+Carried ReplayExecutor::Planner::carry(const At& at, Bytes size, const Pieces& pieces, const Put& put) {
+  Carried carried;
+  if (at_once(size)) {
+    put(carried.content);
+    return carried;
+  }
+  carried.later = std::make_shared<Buffer>();
+  carried.send = window_.add(at.running.strand, [put, to = carried.later](int) { put(*to); });
+  window_.touches(carried.send, pieces, false);
+  carried.generation = window_.generation();
+  return carried;
 }
 
 /// The message with that number, which is posted no more then.
@@ -330,6 +376,7 @@ Posted ReplayExecutor::Planner::take(const At& at, const Message& message) {
 
 void ReplayExecutor::Planner::receive(const At& at, const device::OpRecord& record) {
   auto posted = take(at, facts_.message(record));
+  Carried& carried = posted.carried;
   Pieces pieces;
   if (at.program().has_destination(at.command)) {
     pieces = finder_.of_range(at.origin, at.command.address, posted.size);
@@ -340,12 +387,12 @@ void ReplayExecutor::Planner::receive(const At& at, const device::OpRecord& reco
     copy_in(store_, pieces, {content.get(), static_cast<std::size_t>(size.count())});
     at.tiles()->put(at.command.result, std::move(content));
   };
-  if (at_once(posted.size)) return get(posted.later ? *posted.later : std::move(posted.content));
-  const bool sent_later = posted.later != nullptr;
-  const auto from = sent_later ? posted.later : std::make_shared<Buffer>(std::move(posted.content));
+  if (at_once(posted.size)) return get(carried.later ? *carried.later : std::move(carried.content));
+  const bool sent_later = carried.later != nullptr;
+  const auto from = sent_later ? carried.later : std::make_shared<Buffer>(std::move(carried.content));
   const auto work = window_.add(at.running.strand, [get, from](int) { get(*from); });
   window_.touches(work, pieces, true);
-  if (sent_later && posted.generation == window_.generation()) window_.order(posted.send, work);
+  if (sent_later && carried.generation == window_.generation()) window_.order(carried.send, work);
 }
 
 // ── composites ──
@@ -456,6 +503,7 @@ ReplayExecutor::ReplayExecutor(MemoryStore& store, RunFacts& facts, ReplayOption
 ReplayExecutor::~ReplayExecutor() = default;
 
 void ReplayExecutor::append(const device::OpRecord& record) { planner_->append(record); }
+void ReplayExecutor::depart(const device::Departure& departure) { planner_->depart(departure); }
 void ReplayExecutor::finish() { planner_->finish(); }
 
 }  // namespace kernbench::data

@@ -6,7 +6,8 @@
 //   replay.finish();                       // now the store holds what the machine's memories would
 //
 // Records are taken in the total order of the op log; each has its effect at its place in it: a read delivers
-// what memory holds there, a write, send or receive moves the value of the tile it was given. Tiles are
+// what memory holds there, a write, send or receive moves the value of the tile it was given. A send of a reference has
+// read memory before its record ends: `depart` says when. Tiles are
 // values: what became of the scratch or slot they lay in does not matter, and they are dropped after their
 // last reader. Work is collected and done by several threads; the bits never depend on how many.
 //
@@ -44,6 +45,8 @@ class ReplayExecutor {
   ReplayExecutor& operator=(const ReplayExecutor&) = delete;
 
   void append(const device::OpRecord& record);
+  /// Between the records that end by then and those that end later: the send reads what memory holds now.
+  void depart(const device::Departure& departure);
   /// Does all that was appended so far. More may follow.
   void finish();
 

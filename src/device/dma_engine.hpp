@@ -96,6 +96,7 @@ class DmaEngine {
       : partition_(fabric.partition_of(node)),
         node_(node),
         send_overhead_(DmaSpec::physical(machine).overhead),
+        look_up_(DmaSpec::of(machine).overhead - send_overhead_),
         read_(fabric, node, DmaSpec::of(machine)),
         write_(fabric, node, DmaSpec::of(machine)),
         queue_read_(fabric, node, DmaSpec::physical(machine)),
@@ -112,6 +113,8 @@ class DmaEngine {
   /// A send that is there at `at` passes the engine, one after the other; of those who ask at one instant, the one with the
   /// smaller rank is the first. `go` is fired when its data may leave; if that is now, it is not, and true is returned.
   bool accept_send(Time at, std::uint32_t rank, sim::Event& go);
+  /// The MMU's, which a send of what lies at a virtual address waits for.
+  Time look_up() const { return look_up_; }
 
  private:
   struct AskedSend {
@@ -122,7 +125,7 @@ class DmaEngine {
 
   sim::Partition& partition_;
   topology::NodeId node_;
-  const Time send_overhead_;
+  const Time send_overhead_, look_up_;
   // Sends that asked at the latest instant at which any did, by rank, and when the one before them had passed.
   std::vector<AskedSend> asked_;
   Time asked_when_ = Time::from_ps(-1);

@@ -75,6 +75,12 @@ Route& Fabric::route(NodeId from, NodeId to) {
   return route;
 }
 
+Route& Fabric::route(NodeId from, NodeId via, NodeId to) {
+  Route& route = domain(graph_.partition(from)).routes_.route(from, via, to);
+  if (!route.source) prepare(route);
+  return route;
+}
+
 /// Gives a new route what packets will look for.
 void Fabric::prepare(Route& route) {
   for (Hop& hop : route.hops) {

@@ -83,6 +83,8 @@ class Fabric {
 
   /// The way between two nodes. Keep the reference: it is a look-up.
   Route& route(topology::NodeId from, topology::NodeId to);
+  /// The way past a third node, which passes on what comes.
+  Route& route(topology::NodeId from, topology::NodeId via, topology::NodeId to);
   /// Sends a message of at least one byte. Called in the partition of the sender.
   void send(Message& message);
   /// Sends a message of no bytes: it pays wires and overheads, waits for nobody, and fires `event` on

@@ -34,23 +34,42 @@ void Access::start(Memory& memory, topology::NodeId issuer, topology::NodeId end
     signal_route_ = reads ? &fabric.route(issuer, memory.node()) : nullptr;
     route = reads ? nullptr : &fabric.route(end, memory.node());
   }
-  memory_ = &memory;
   issuer_ = issuer;
   end_ = end;
   direction_ = direction;
+  onward_ = nullptr;
+  followed = !reads;
+  rank = reads ? kAnswers + end.index : lane ? lane->rank() : 0;
+  ask(memory, extent, traffic);
+  if (reads) return;
+  step_ = Step::commit;
+  lane ? lane->send(fabric, *this) : fabric.send(*this);
+}
+
+void Access::start_through(Memory& from, topology::NodeId engine, Extent extent, const Onward& onward,
+                           Channel traffic, std::uint32_t order) {
+  signal_route_ = &from.fabric().route(engine, from.node());
+  route = nullptr;
+  issuer_ = end_ = engine;
+  direction_ = Direction::read;
+  onward_ = &onward;
+  followed = true;
+  rank = order;
+  ask(from, extent, traffic);
+}
+
+/// What it is about; the request of a read goes out.
+void Access::ask(Memory& memory, Extent extent, Channel traffic) {
+  memory_ = &memory;
   extent_ = extent;
   bytes = extent.bytes();
   channel = traffic;
-  followed = !reads;
-  rank = reads ? kAnswers + end.index : lane ? lane->rank() : 0;
   ready.clear();
   progress_ = {};
-  step_ = reads ? Step::serve : Step::commit;
-  if (reads) {
-    if (asks_from_here()) ++memory.on_the_way_;
-    return fabric.signal(*signal_route_, next_step());
-  }
-  lane ? lane->send(fabric, *this) : fabric.send(*this);
+  if (direction_ == Direction::write) return;
+  step_ = Step::serve;
+  if (asks_from_here()) ++memory.on_the_way_;
+  memory.fabric().signal(*signal_route_, next_step());
 }
 
 void AccessStep::fire(sim::Event& e) { static_cast<Access&>(static_cast<AccessStep&>(e)).step(); }
@@ -62,13 +81,29 @@ void Access::step() {
 
 bool Access::goes_before(const Access& other) const {
   if (issuer_ != other.issuer_) return issuer_.index < other.issuer_.index;
-  return channel < other.channel;
+  if (channel != other.channel) return channel < other.channel;
+  return rank < other.rank;
 }
 
 void Access::serve() {
   at_memory_ = memory_->partition().now();
+  if (onward_) return pass_on();
   if (!route) route = &memory_->fabric().route(memory_->node(), end_);
   memory_->serve_read(*this);
+}
+
+/// The data goes on past the engine. Whoever gets it may be told of packets before `serve_read` returns; all else of it is
+/// a read until then.
+void Access::pass_on() {
+  Memory& from = *memory_;
+  route = &from.fabric().route(from.node(), end_, onward_->memory->node());
+  memory_ = onward_->memory;
+  from.serve_read(*this);
+  extent_ = onward_->extent;
+  issuer_ = onward_->told;
+  direction_ = Direction::write;
+  step_ = Step::commit;
+  signal_route_ = nullptr;
 }
 
 void Access::on_delivered() {

@@ -88,6 +88,18 @@ class alignas(64) Access : private Message, private AccessStep {
   void start(Memory& memory, topology::NodeId issuer, topology::NodeId end, Direction direction,
              Extent extent, Channel traffic = Channel::compute, Lane* lane = nullptr);
 
+  /// Where bytes that were read go on to, and who is told when they are there.
+  struct Onward {
+    Memory* memory = nullptr;
+    Extent extent;
+    topology::NodeId told;
+  };
+  /// Reads bytes that pass the engine on their way into another memory, without a stop: the engine's request goes to
+  /// `from`, the data is one message from there past the engine. From then on it is a write, which `on_left` counts from
+  /// the memory it was read from. `onward` must stay until it is done.
+  void start_through(Memory& from, topology::NodeId engine, Extent extent, const Onward& onward,
+                     Channel traffic, std::uint32_t order);
+
   Direction direction() const { return direction_; }
   const Extent& extent() const { return extent_; }
   Memory& memory() { return *memory_; }
@@ -126,8 +138,10 @@ class alignas(64) Access : private Message, private AccessStep {
   void on_run_cut(std::int64_t from, std::int64_t end) final { memory_->on_run_cut(*this, from, end); }
 
   sim::Event& next_step() { return static_cast<AccessStep&>(*this); }
+  void ask(Memory& memory, Extent extent, Channel traffic);
   void step();
   void serve();
+  void pass_on();
   bool goes_before(const Access& other) const;
   bool asks_from_here() const { return signal_route_->partition == signal_route_->last_partition; }
   void commit();
@@ -143,6 +157,7 @@ class alignas(64) Access : private Message, private AccessStep {
   topology::NodeId issuer_, end_;
   Progress progress_;
   Extent extent_;
+  const Onward* onward_ = nullptr;
   // What is needed again when the data of a read is delivered comes last, on the cache line of what its issuer adds.
   Direction direction_ = Direction::read;
   Step step_ = Step::serve;

@@ -136,12 +136,22 @@ struct Origin {
   std::uint64_t fingerprint = 0;          // the same, if it was asked for when it came
 };
 
+/// A send of a reference has read its bytes, all of them by `at`. Its record comes later, when they have arrived; by then
+/// others may rightly have overwritten them.
+struct Departure {
+  Time at;
+  std::uint32_t origin = 0;
+  std::uint32_t command = 0;
+};
+
 /// Where finished records go: the op log, or nowhere.
 class OpSink {
  public:
   virtual ~OpSink() = default;
-  /// Called on the thread of the partition.
+  // Called on the thread of the partition.
   virtual void append(int partition, const OpRecord& record) = 0;
+  /// In the order of time.
+  virtual void departed(int /*partition*/, const Departure& /*departure*/) {}
 };
 
 }  // namespace kernbench::device

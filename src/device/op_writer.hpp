@@ -47,6 +47,10 @@ class OpWriter {
     sink_->append(partition, record);
   }
 
+  void departed(int partition, const Departure& departure) {
+    if (sink_) sink_->departed(partition, departure);
+  }
+
  private:
   struct alignas(64) Serial {
     std::uint32_t last = 0;

@@ -235,7 +235,7 @@ void Pe::enqueue(isa::CommandIndex index, Queue queue, const Cause& issue) {
 /// Whether the command touches any.
 bool Pe::note_memory_use(isa::CommandIndex index) {
   const isa::Command& command = program().command(index);
-  if (command.kind == isa::CommandKind::math || command.kind == isa::CommandKind::ipcq_send) return false;
+  if (command.kind == isa::CommandKind::math) return false;
   std::array<isa::Access, 3> bytes;
   const int count = isa::accesses(program(), command, bytes);
   for (int i = 0; i < count; ++i) memory_in_use_.push_back({index, bytes[static_cast<std::size_t>(i)], {}});

@@ -6,6 +6,21 @@
 #include "device/tile_stream.hpp"
 
 namespace kernbench::device {
+
+void append_row(std::uint64_t address, std::int64_t bytes, std::vector<VirtualRows>& rows) {
+  if (!rows.empty()) {
+    VirtualRows& last = rows.back();
+    const auto step = static_cast<std::int64_t>(address - last.address) - (last.rows - 1) * last.stride;
+    const bool continues = last.row_bytes == bytes && step >= 0 && (last.rows == 1 || step == last.stride);
+    if (continues) {
+      last.stride = step;
+      ++last.rows;
+      return;
+    }
+  }
+  rows.push_back({address, bytes, 1, 0});
+}
+
 namespace {
 
 /// The rows a dma command touches, piece by piece of its lanes. Whole rows of a two-dimensional pattern stay
@@ -18,17 +33,7 @@ void find_rows(const isa::Program& program, const isa::Command& command, std::ve
   const bool scattered = !program.run_addresses(command).empty();
   isa::for_each_segment(program, command, [&](const isa::Segment& s) {
     const std::int64_t bytes = s.elements * size;
-    if (!rows.empty() && !scattered) {
-      VirtualRows& last = rows.back();
-      const auto step = static_cast<std::int64_t>(s.address - last.address) - (last.rows - 1) * last.stride;
-      const bool continues = last.row_bytes == bytes && step >= 0 && (last.rows == 1 || step == last.stride);
-      if (continues) {
-        last.stride = step;
-        ++last.rows;
-        return;
-      }
-    }
-    rows.push_back({s.address, bytes, 1, 0});
+    scattered ? rows.push_back({s.address, bytes, 1, 0}) : append_row(s.address, bytes, rows);
   });
 }
 

@@ -123,7 +123,10 @@ class Pe::CompositeOp final : public Op {
   void recycle() override;
 };
 
-/// Taken with tile and credit; retires when its last byte has left.
+/// Appends a row of a transfer. Rows of one length at equal distances stay together.
+void append_row(std::uint64_t address, std::int64_t bytes, std::vector<VirtualRows>& rows);
+
+/// Taken with credit and tile, or with the bytes of a reference free; retires when its last byte has left.
 class Pe::SendOp final : public Op, public LeavingSend {
  public:
   using Op::Op;
@@ -131,7 +134,10 @@ class Pe::SendOp final : public Op, public LeavingSend {
   void recycle() override;
 
  private:
+  void check_size(const QueuePort& port, Bytes bytes) const;
+  void find_pieces();
   void on_left() override;
+  std::vector<VirtualRows> rows_;
 };
 
 /// Taken when its message is there. A tile in TCM is handed out in its slot; others are moved out of it.

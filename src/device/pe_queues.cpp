@@ -120,13 +120,8 @@ void Pe::release_slot(isa::ValueId tile) {
 void Pe::SendOp::start() {
   QueuePort& port = pe_.port_of(in);
   const Bytes bytes = pe_.program().bytes(command().read[0]);
-  if (bytes > port.wiring->rules().slot_size)
-    throw SimulationError(
-        {"device.slot",
-         fmt::format("{} at {}", to_string(pe_.at_), isa::to_string(pe_.program().line(command()))),
-         fmt::format("sends {} a tile of {} in slots of {}", port.plan.direction, to_string(bytes),
-                     to_string(port.wiring->rules().slot_size)),
-         "send it in pieces, or set a larger slot_size"});
+  check_size(port, bytes);
+  find_pieces();
   const Time now = pe_.partition_.now();
   if (port.sends.polls()) {
     --pe_.polling_;
@@ -139,7 +134,41 @@ void Pe::SendOp::start() {
     watcher->on_send({now, pe_.at_, port.plan.direction, port.plan.peer, bytes, port.plan.send_ring, number});
 }
 
-void Pe::SendOp::on_left() { pe_.retire(*this); }
+void Pe::SendOp::check_size(const QueuePort& port, Bytes bytes) const {
+  if (bytes <= port.wiring->rules().slot_size) return;
+  throw SimulationError(
+      {"device.slot",
+       fmt::format("{} at {}", to_string(pe_.at_), isa::to_string(pe_.program().line(command()))),
+       fmt::format("sends {} a tile of {} in slots of {}", port.plan.direction, to_string(bytes),
+                   to_string(port.wiring->rules().slot_size)),
+       "send it in pieces, or set a larger slot_size"});
+}
+
+/// Where a reference lies. A tile lies in the TCM.
+void Pe::SendOp::find_pieces() {
+  pieces.clear();
+  const isa::Program& program = pe_.program();
+  const isa::ValueId sent = command().read[0];
+  if (program.value(sent).kind != isa::ValueKind::reference) return;
+  const int size = itemsize(program.value(sent).dtype);
+  rows_.clear();
+  isa::for_each_segment(program, sent,
+                        [&](const isa::Segment& s) { append_row(s.address, s.elements * size, rows_); });
+  for (const VirtualRows& row : rows_) translate(pe_.device_, pe_.mmu_, row, pe_.issuer_of(index_), pieces);
+  for (const DmaTransfer::Piece& piece : pieces)
+    if (&pe_.device_.fabric().partition_of(piece.memory->node()) != &pe_.partition_)
+      throw SimulationError(
+          {"device.reference",
+           fmt::format("{} at {}", to_string(pe_.at_), isa::to_string(program.line(command()))),
+           fmt::format("sends a reference to {}, in another SIP",
+                       pe_.device_.graph().path(piece.memory->node())),
+           "load it first, or let a PE of that SIP send it"});
+}
+
+void Pe::SendOp::on_left() {
+  if (!pieces.empty()) pe_.writer_.departed(pe_.partition_.id(), {pe_.partition_.now(), pe_.origin_, index_});
+  pe_.retire(*this);
+}
 
 void Pe::ReceiveOp::start() {
   check_size();

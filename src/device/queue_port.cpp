@@ -1,5 +1,6 @@
 #include "device/queue_port.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "device/device.hpp"
@@ -12,13 +13,17 @@ namespace kernbench::device {
 /// A message on its way: a write into its slot whose acknowledgement goes to the peer's pe_ipcq, where it is the
 /// announcement. Within its partition it is idle then; of one that went to another partition that is known when its
 /// slot's credit comes.
-class SendSide::Parcel final : public Access {
+///
+/// A tile is one write. A reference is as many parts as it has pieces of memory: each goes on into the slot as it is read.
+class SendSide::Parcel {
  public:
   explicit Parcel(SendSide& side)
       : side_(side),
         ring_(side.ipcq_.device().locate(side.plan_.sends_to, side.rules_.slot_size * side.rules_.slots)),
         announced_at_(side.ipcq_.device().graph().pe(side.plan_.peer, topology::NodeKind::pe_ipcq)),
-        go_(*this) {}
+        go_(*this) {
+    parts_.push_back(std::make_unique<Part>(*this));
+  }
 
   Parcel* next_idle = nullptr;
   bool stays_here() const { return side_.plan_.peer.sip == side_.ipcq_.at().sip; }
@@ -29,51 +34,102 @@ class SendSide::Parcel final : public Access {
     in_ring_ = side_.rules_.slot_size * (number % side_.slots());
     op_ = &op;
     PeIpcq& ipcq = side_.ipcq_;
-    const Time asks = ipcq.partition().now() + ipcq.overhead();
+    const Time look_up = op.pieces.empty() ? Time() : ipcq.dma().look_up();
+    const Time asks = ipcq.partition().now() + ipcq.overhead() + look_up;
     if (ipcq.dma().accept_send(asks, side_.lane_.rank(), go_)) go();
   }
 
  private:
+  class Part final : public Access {
+   public:
+    explicit Part(Parcel& of) : parcel_(of), passed_(*this) {}
+
+    void send_tile(const Extent& slot) {
+      from_ = nullptr;
+      SendSide& side = parcel_.side_;
+      start(*parcel_.ring_.memory, parcel_.announced_at_, side.ipcq_.tcm(), Direction::write, slot,
+            Channel::queue, &side.lane_);
+    }
+    void pass(const DmaTransfer::Piece& piece, const Extent& slot) {
+      from_ = piece.memory;
+      onward_ = {parcel_.ring_.memory, slot, parcel_.announced_at_};
+      SendSide& side = parcel_.side_;
+      start_through(*from_, side.ipcq_.dma().node(), piece.extent, onward_, Channel::queue,
+                    side.lane_.rank());
+    }
+
+   private:
+    /// Bytes of a reference have still to pass the engine: it knows when, if nothing holds them up.
+    void on_left() override {
+      if (!from_) return passed();
+      Fabric& fabric = from_->fabric();
+      fabric.signal(fabric.route(from_->node(), parcel_.side_.ipcq_.dma().node()), passed_);
+    }
+    void passed() { parcel_.on_left(); }
+    void on_committed() override { parcel_.on_committed(*this); }
+    void on_done() override { parcel_.on_done(); }
+
+    Parcel& parcel_;
+    Memory* from_ = nullptr;  // where bytes of a reference lie
+    Onward onward_;
+    sim::MemberEvent<&Part::passed> passed_;
+  };
+
   void go() {
-    const Extent slot{.offset = ring_.extent.offset + in_ring_.count(), .row_bytes = facts_.bytes.count()};
-    start(*ring_.memory, announced_at_, side_.ipcq_.tcm(), Direction::write, slot, Channel::queue,
-          &side_.lane_);
+    const std::vector<DmaTransfer::Piece>& pieces = op_->pieces;
+    inside_ = uncommitted_ = unannounced_ = std::max<std::size_t>(pieces.size(), 1);
+    while (parts_.size() < inside_) parts_.push_back(std::make_unique<Part>(*this));
+    Extent slot{.offset = ring_.extent.offset + in_ring_.count(), .row_bytes = facts_.bytes.count()};
+    if (pieces.empty()) return parts_.front()->send_tile(slot);
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      slot.row_bytes = pieces[i].extent.bytes().count();
+      parts_[i]->pass(pieces[i], slot);
+      slot.offset += slot.row_bytes;
+    }
   }
 
-  void on_left() override {
+  void on_left() {
+    if (--inside_ > 0) return;
     left_ = side_.ipcq_.partition().now();
     op_->on_left();
   }
 
   /// In the partition of the receiver, which writes the record.
-  void on_committed() override {
+  void on_committed(const Access& last) {
+    if (--uncommitted_ > 0) return;
+    committed_ = last.through_memory();
     const OpRecord record{
         .start = facts_.taken,
-        .end = through_memory(),
+        .end = committed_,
         .amount = static_cast<std::uint64_t>(facts_.bytes.count()),
         .origin = facts_.origin,
         .command = facts_.command,
         .kind = OpKind::ipcq_send,
-        .phase = {packed_phase(left_ - facts_.taken), packed_phase(at_memory() - left_), number_},
+        .phase = {packed_phase(left_ - facts_.taken), packed_phase(last.at_memory() - left_), number_},
     };
     side_.ipcq_.processors().writer().write(side_.plan_.peer.sip + 1, facts_.ref, facts_.cause, record);
   }
 
-  void on_done() override {
+  void on_done() {
+    if (--unannounced_ > 0) return;
     PeIpcq& receiver = side_.ipcq_.peer(side_.plan_.peer);
     const SendFacts facts = facts_;
+    const Time committed = committed_;
     if (stays_here()) side_.give_back(*this);
-    receiver.announce(side_.plan_.sends_to + in_ring_, side_.plan_.send_ring, facts, through_memory());
+    receiver.announce(side_.plan_.sends_to + in_ring_, side_.plan_.send_ring, facts, committed);
   }
 
   SendSide& side_;
   const DmaTransfer::Piece ring_;
   const topology::NodeId announced_at_;
+  std::vector<std::unique_ptr<Part>> parts_;  // as many as were ever needed, at least one
   SendFacts facts_;
   std::uint32_t number_ = 0;
   Bytes in_ring_;  // where its slot begins
   LeavingSend* op_ = nullptr;
-  Time left_;
+  // Parts that have not left, not been committed, not been acknowledged.
+  std::size_t inside_ = 0, uncommitted_ = 0, unannounced_ = 0;
+  Time left_, committed_;
   sim::MemberEvent<&Parcel::go> go_;
 };
 

@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "device/dma_engine.hpp"
 #include "device/installed_wiring.hpp"
 #include "device/memory.hpp"
 #include "device/op_writer.hpp"
@@ -33,6 +34,7 @@ struct SendFacts {
 class LeavingSend {
  public:
   virtual ~LeavingSend() = default;
+  std::vector<DmaTransfer::Piece> pieces;  // where a reference lies; empty: a tile
   virtual void on_left() = 0;
 };
 

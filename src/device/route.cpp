@@ -15,19 +15,32 @@ PacketTimes::PacketTimes(Bandwidth bandwidth, Bytes packet)
 Route& RouteBook::route(topology::NodeId from, topology::NodeId to) {
   const std::uint64_t key = std::uint64_t{from.index} << 32 | to.index;
   std::unique_ptr<Route>& slot = routes_[key];
-  if (!slot) slot = make(from, to);
+  if (!slot) {
+    KB_ASSERT(from != to, "a message from {} to itself needs no fabric", graph_.path(from));
+    slot = make(from, to, graph_.route(from, to));
+  }
   return *slot;
 }
 
-std::unique_ptr<Route> RouteBook::make(topology::NodeId from, topology::NodeId to) const {
-  KB_ASSERT(from != to, "a message from {} to itself needs no fabric", graph_.path(from));
+Route& RouteBook::route(topology::NodeId from, topology::NodeId via, topology::NodeId to) {
+  std::unique_ptr<Route>& slot = detours_[{from.index, via.index, to.index}];
+  if (!slot) {
+    std::vector<topology::LinkId> links = graph_.route(from, via);
+    const std::vector<topology::LinkId> onward = graph_.route(via, to);
+    links.insert(links.end(), onward.begin(), onward.end());
+    slot = make(from, to, links);
+  }
+  return *slot;
+}
+
+std::unique_ptr<Route> RouteBook::make(topology::NodeId from, topology::NodeId to,
+                                       const std::vector<topology::LinkId>& links) const {
   auto route = std::make_unique<Route>();
   route->from = from;
   route->to = to;
   route->partition = graph_.partition(from);
   route->last_partition = graph_.partition(to);
   Bandwidth slowest;
-  const std::vector<topology::LinkId> links = graph_.route(from, to);
   route->bandwidths.reserve(links.size());
   route->hops.reserve(links.size());
   for (const topology::LinkId id : links) {

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -127,13 +129,17 @@ class RouteBook {
  public:
   RouteBook(const topology::Graph& graph, Bytes packet) : graph_(graph), packet_(packet) {}
   Route& route(topology::NodeId from, topology::NodeId to);
+  /// The same past a third node: data that an engine passes on as it comes.
+  Route& route(topology::NodeId from, topology::NodeId via, topology::NodeId to);
 
  private:
-  std::unique_ptr<Route> make(topology::NodeId from, topology::NodeId to) const;
+  std::unique_ptr<Route> make(topology::NodeId from, topology::NodeId to,
+                              const std::vector<topology::LinkId>& links) const;
 
   const topology::Graph& graph_;
   Bytes packet_;
   std::unordered_map<std::uint64_t, std::unique_ptr<Route>> routes_;
+  std::map<std::array<std::uint32_t, 3>, std::unique_ptr<Route>> detours_;
 };
 
 }  // namespace kernbench::device

@@ -74,6 +74,9 @@ int accesses(const Program& program, const Command& c, std::array<Access, 3>& ou
       if (program.has_destination(c))
         add({c.address, c.address + static_cast<std::uint64_t>(program.bytes(c.result).count()), true});
       break;
+    case CommandKind::ipcq_send:
+      if (program.value(c.read[0]).kind == ValueKind::reference) add(of_reference(program, c.read[0], false));
+      break;
     case CommandKind::composite: {
       const auto& spec = program.composite(c);
       for (const auto id : {spec.a, spec.b})
@@ -83,7 +86,6 @@ int accesses(const Program& program, const Command& c, std::array<Access, 3>& ou
     }
     case CommandKind::gemm:
     case CommandKind::math:
-    case CommandKind::ipcq_send:
     case CommandKind::wait:
     case CommandKind::fence:
       break;

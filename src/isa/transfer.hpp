@@ -82,8 +82,8 @@ struct Access {
   friend bool operator==(const Access&, const Access&) = default;
 };
 
-/// The ranges of memory a command touches: one for dma commands, load_scalar and receives to an address, one
-/// for each reference of a composite, none for the rest. A transfer whose lanes are all off touches none. At
+/// The ranges of memory a command touches: one for dma commands, load_scalar, sends of a reference and receives to an
+/// address, one for each reference of a composite, none for the rest. A transfer whose lanes are all off touches none. At
 /// most three; returns how many.
 int accesses(const Program& program, const Command& command, std::array<Access, 3>& out);
 

@@ -165,8 +165,23 @@ class FlowFinder {
   void add_send(const OpRecord& r) {
     const device::QueueUse& queues = *origin(r).queues;
     const int end = queues.ends[command(r).detail];
-    add_between(r, memory_of(queues.at[static_cast<std::size_t>(end)].sends_to),
-                static_cast<std::int64_t>(r.amount), false);
+    const NodeId slot = memory_of(queues.at[static_cast<std::size_t>(end)].sends_to);
+    const isa::ValueId sent = command(r).read[0];
+    if (origin(r).program->value(sent).kind == isa::ValueKind::reference) return add_passed(r, sent, slot);
+    add_between(r, slot, static_cast<std::int64_t>(r.amount), false);
+  }
+
+  /// A reference that is sent passes the engine on its way from memory to slot.
+  void add_passed(const OpRecord& r, isa::ValueId sent, NodeId slot) {
+    const isa::Program& program = *origin(r).program;
+    const NodeId dma = graph_.pe(origin(r).pe, NodeKind::pe_dma);
+    const int size = itemsize(program.value(sent).dtype);
+    isa::for_each_segment(program, sent, [&](const isa::Segment& s) {
+      facts_.translate(r.origin, address::VirtAddr(s.address), Bytes(s.elements * size), pieces_);
+      for (const address::PhysPiece& piece : pieces_)
+        flows_.add({memory_of(piece.begin), dma}, piece.size.count(), r.start, r.retired());
+    });
+    flows_.add({dma, slot}, static_cast<std::int64_t>(r.amount), r.start, r.end);
   }
 
   void add_host(const OpRecord& r) {

@@ -1,5 +1,6 @@
 #include "runtime/run_data.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "device/pe_spec.hpp"
@@ -23,18 +24,37 @@ void add_names(data::NamedRanges& names, const Storage& storage) {
     names.add(storage.copies[h], Bytes(storage.layout.blocks()[holders[h].block].bytes), storage.name);
 }
 
-/// Calls `fn(record)` for all records from `next` on that ended by now, in their total order.
-template <class Fn>
-void for_each_ended(const RunBooks& books, std::vector<std::uint32_t>& next, Time now, Fn&& fn) {
+}  // namespace
+
+template <class Ended, class Departed>
+void RunCursor::advance(const RunBooks& books, Time now, const Ended& ended, const Departed& departed) {
+  const std::vector<device::Departure> left = departures(books, now);
+  auto next = left.begin();
+  const auto in_turn = [&](const device::OpRecord& record) {
+    for (; next != left.end() && next->at < record.end; ++next) departed(*next);
+    ended(record);
+  };
   const trace::Records records = books.log.records();
   Lookahead ahead(books.processors.origins());
-  trace::in_total_order(records, next, now, [&](trace::OpId, const device::OpRecord& record) {
-    if (const device::OpRecord* due = ahead.next(record)) fn(*due);
+  trace::in_total_order(records, next_, now, [&](trace::OpId, const device::OpRecord& record) {
+    if (const device::OpRecord* due = ahead.next(record)) in_turn(*due);
   });
-  ahead.finish(fn);
+  ahead.finish(in_turn);
+  for (; next != left.end(); ++next) departed(*next);
 }
 
-}  // namespace
+/// Those by now, in the order of time; of one instant, by partition.
+std::vector<device::Departure> RunCursor::departures(const RunBooks& books, Time now) {
+  next_departure_.resize(books.log.partitions());
+  std::vector<device::Departure> all;
+  for (std::size_t p = 0; p < next_departure_.size(); ++p) {
+    const auto& of_partition = books.log.departures(p);
+    for (auto& next = next_departure_[p]; next < of_partition.size() && of_partition[next].at <= now; ++next)
+      all.push_back(of_partition[next]);
+  }
+  std::ranges::stable_sort(all, {}, &device::Departure::at);
+  return all;
+}
 
 // ── facts ──
 
@@ -143,10 +163,13 @@ RunReplay::~RunReplay() = default;
 std::int64_t RunReplay::advance(Time now) {
   if (failure_) std::rethrow_exception(failure_);
   try {
-    for_each_ended(books_, next_, now, [&](const device::OpRecord& record) {
-      check_interrupt();
-      take(record);
-    });
+    cursor_.advance(
+        books_, now,
+        [&](const device::OpRecord& record) {
+          check_interrupt();
+          take(record);
+        },
+        [&](const device::Departure& departure) { executor_.depart(departure); });
     settle();
   } catch (...) {
     failure_ = std::current_exception();
@@ -202,11 +225,14 @@ RunHazards::RunHazards(const RunBooks& books)
     : books_(books), facts_(books), detector_(facts_, {.gemm_tile = gemm_tile(books), .names = &names_}) {}
 
 const std::vector<data::Hazard>& RunHazards::advance(Time now, bool at_end) {
-  for_each_ended(books_, next_, now, [&](const device::OpRecord& record) {
-    if (record.kind == OpKind::host_map) host_map(facts_.request_of(record));
-    ++records_;
-    detector_.append(record);
-  });
+  cursor_.advance(
+      books_, now,
+      [&](const device::OpRecord& record) {
+        if (record.kind == OpKind::host_map) host_map(facts_.request_of(record));
+        ++records_;
+        detector_.append(record);
+      },
+      [&](const device::Departure& departure) { detector_.depart(departure); });
   if (!at_end || ended_) return detector_.hazards();
   ended_ = true;
   return detector_.finish();

@@ -63,6 +63,20 @@ class Facts : public data::RunFacts {
   MapHistory maps_;
 };
 
+/// How far the records and departures of a run have been looked at.
+class RunCursor {
+ public:
+  /// Calls `ended(record)` for all from here on that ended by now, in their total order, and `departed(departure)` for
+  /// those that left by now, each after the records that ended by then.
+  template <class Ended, class Departed>
+  void advance(const RunBooks& books, Time now, const Ended& ended, const Departed& departed);
+
+ private:
+  std::vector<device::Departure> departures(const RunBooks& books, Time now);
+  std::vector<std::uint32_t> next_;
+  std::vector<std::size_t> next_departure_;
+};
+
 /// Computes what memories hold.
 class RunReplay {
  public:
@@ -87,7 +101,7 @@ class RunReplay {
   data::MemoryStore store_;
   std::unique_ptr<ReplayFacts> facts_;
   data::ReplayExecutor executor_;
-  std::vector<std::uint32_t> next_;
+  RunCursor cursor_;
   std::exception_ptr failure_;
 };
 
@@ -107,7 +121,7 @@ class RunHazards {
   Facts facts_;
   data::NamedRanges names_;
   data::HazardDetector detector_;
-  std::vector<std::uint32_t> next_;
+  RunCursor cursor_;
   std::uint64_t records_ = 0;
   bool ended_ = false;
 };

@@ -49,21 +49,11 @@ isa::ValueId Recorder::received(const Queue* queue, std::uint32_t shape, DType d
   return queue != nullptr && queue->in_slot ? builder_.tile(dtype, shape, 0) : new_tile(dtype, shape, at);
 }
 
-/// A reference is loaded first: two commands, and all of it is in the TCM before any of it leaves.
 Op Context::send(std::string_view direction, const Tile& tile, At at) {
   auto& r = *recorder_;
   const auto given = r.tile_or_reference(tile, "send", at);
   const auto* queue = r.find_queue(direction, "send", at);
   r.check_message(queue, r.program().bytes(given), "send", at);
-  if (r.value(given).kind == isa::ValueKind::reference) {
-    const Shape shape = r.program().shape(given);
-    const isa::Strides strides = r.program().layout(given).strides;
-    const auto rank = static_cast<std::size_t>(shape.rank());
-    const auto steps = Dims(std::span<const std::int64_t>(strides).first(rank));
-    const DType dtype = r.value(given).dtype;
-    return send(direction, load(Ptr(r.program().address(given), dtype), shape, dtype, {.strides = steps}, at),
-                at);
-  }
   return r.op(r.append({.kind = isa::CommandKind::ipcq_send, .detail = r.builder().direction(direction)},
                        {given}, at));
 }

@@ -37,6 +37,11 @@ void OpLog::append(int partition, const device::OpRecord& record) {
   *part.next++ = record;
 }
 
+void OpLog::departed(int partition, const device::Departure& departure) {
+  if (options_.storage == Storage::none) return;
+  parts_[static_cast<std::size_t>(partition)].departures.push_back(departure);
+}
+
 void OpLog::tell(Part& part, const OpRecord& record) const {
   part.hash.add(record);
   part.sums.add(record, from((*options_.origins)[record.origin]));

@@ -37,6 +37,7 @@ class OpLog : public device::OpSink {
 
   /// InputError (`file.unwritable`) if the disk is full.
   void append(int partition, const device::OpRecord& record) override;
+  void departed(int partition, const device::Departure& departure) override;
 
   std::uint64_t size() const;
   std::uint64_t count(device::OpKind kind) const;
@@ -44,6 +45,11 @@ class OpLog : public device::OpSink {
 
   /// The records so far; those to come do not change it. Not while a simulation appends.
   Records records() const;
+  /// Departures of a partition so far, in the order of time; none with Storage::none.
+  const std::vector<device::Departure>& departures(std::size_t partition) const {
+    return parts_[partition].departures;
+  }
+  std::size_t partitions() const { return parts_.size(); }
   /// The log of what was recorded so far, likewise. InternalError if the records contradict each other.
   RunLog so_far(RunInfo info) const;
   /// The finished log; this one is empty then. Neither with Storage::none.
@@ -61,6 +67,7 @@ class OpLog : public device::OpSink {
     Time last_end;
     std::array<std::uint64_t, device::kOpKinds> counts{};
     std::vector<std::shared_ptr<std::byte[]>> chunks;
+    std::vector<device::Departure> departures;
     int file = -1;  // of Storage::disk
     std::uint64_t written = 0;
     RecordHash hash;  // of Storage::none

@@ -153,6 +153,38 @@ TEST(LowerBound, BytesThatAreNotMappedAreLeftOut) {
   EXPECT_EQ(b.time, 3_ns);  // its issue
 }
 
+// 64 references of 4 KiB, sent to the neighbour through a window of 16 KiB: 256 KiB at the slice's 256 GB/s = 1024 ns. They pass
+// the engine and never the TCM; all but a window must have arrived at the end.
+TEST(LowerBound, ReferencesThatAreSentAreReadFromTheirSliceAndPassTheTcm) {
+  Bound bound;
+  const PeCoord from{0, 0, 0}, to{0, 0, 1};
+  const topology::Graph& graph = bound.kernels.device.graph();
+  const auto node = [&](PeCoord pe, topology::NodeKind kind) { return graph.pe(pe, kind); };
+  using enum topology::NodeKind;
+  tl::Context tl({.kernel = "kernel", .pe = from});
+  bound.kernels.map(from);
+  Workload work(bound.kernels.device.machine(), graph);
+  work.add(
+      run_kernel(
+          [](tl::Context& c) {
+            for (int i = 0; i < 64; ++i) c.send("E", c.ref(tl::Ptr(kA) + 4096 * i, {2048}, f16));
+          },
+          tl),
+      [&](PeCoord at, auto begin, Bytes size, auto& out) {
+        bound.kernels.device.mmu(at).translate(begin, size, out);
+        return true;
+      },
+      [&](std::string_view) {
+        return QueueSlots{to, node(to, pe_tcm), node(from, pe_tcm), 16_KiB};
+      });
+  EXPECT_EQ(lower_bound(work).time, 1024_ns);
+  EXPECT_EQ(work.slices().at(graph.hbm_ctrl(from)), 256_KiB);
+  EXPECT_EQ(work.links().at(graph.route(node(from, pe_dma), node(to, pe_tcm)).front()), 256_KiB);
+  EXPECT_EQ(work.needed().at(graph.route(node(from, pe_dma), node(to, pe_tcm)).front()), 240_KiB);
+  EXPECT_FALSE(work.links().contains(graph.route(node(from, pe_tcm), node(from, pe_dma)).front()));
+  EXPECT_EQ(work.crowded().size(), 1u);
+}
+
 // ── against the models ──
 
 /// A kernel of random commands: loads and stores here and at a neighbour, products, math, composites.

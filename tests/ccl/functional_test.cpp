@@ -107,6 +107,21 @@ TEST(FunctionalRunner, DoesMasksScalarsProductsAndPlacedReceives) {
   EXPECT_THAT(result.tensors[1][2].view<float>(), ElementsAre(7, 20, 30, 87));  // ((1 2)(3 9))²
 }
 
+TEST(FunctionalRunner, SendsWhatAReferenceHoldsAtThatCommand) {
+  const auto kernel = [](tl::Context& tl, const FunctionalRank& me) {
+    const auto x = me.tensors[0];
+    tl.send("E", tl.ref(x, {2, 1}, f32, {2, 1}));
+    tl.store(x, tl.full({4}, 7.0, f32));
+    tl.store(x, tl.recv("W", {2, 1}, f32));
+  };
+  FunctionalWorld world{.ranks = first_pes(2), .links = ring_1d(first_pes(2)), .tensors = {}};
+  for (int r = 0; r < 2; ++r)
+    world.tensors.push_back({NdArray::of<float>({4}, {1.0F + 10.0F * static_cast<float>(r), 2, 3, 4})});
+  const auto result = run_functional(kernel, world);
+  EXPECT_THAT(result.tensors[0][0].view<float>(), ElementsAre(11, 3, 7, 7));
+  EXPECT_THAT(result.tensors[1][0].view<float>(), ElementsAre(1, 3, 7, 7));
+}
+
 TEST(FunctionalRunner, CountsRoundsByWhatMessagesCarry) {
   // Two messages of each rank that have nothing to do with each other: one round.
   const auto independent = [](tl::Context& tl, tl::Ptr x) {

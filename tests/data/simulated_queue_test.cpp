@@ -5,6 +5,7 @@
 #include "data/hazards.hpp"
 #include "data/replay.hpp"
 #include "device/queue_world.hpp"
+#include "kernbench/error.hpp"
 
 namespace kernbench::data {
 namespace {
@@ -37,7 +38,7 @@ class World : public device::testing::QueueWorld, private RunFacts {
   std::vector<float> numbers(PeCoord pe, std::int64_t offset, std::size_t count, int replay_threads = 1) {
     MemoryStore store;
     ReplayExecutor executor(store, *this, {.threads = replay_threads});
-    for (const OpRecord& r : log.ordered()) executor.append(r);
+    in_turn(executor);
     executor.finish();
     std::vector<float> numbers(count);
     store.read(place(pe, offset), std::as_writable_bytes(std::span(numbers)));
@@ -45,11 +46,22 @@ class World : public device::testing::QueueWorld, private RunFacts {
   }
   std::vector<Hazard> hazards() {
     HazardDetector detector(*this);
-    for (const OpRecord& r : log.ordered()) detector.append(r);
+    in_turn(detector);
     return detector.finish();
   }
 
  private:
+  /// Records, and departures between them.
+  template <class Reader>
+  void in_turn(Reader& reader) const {
+    const auto departures = log.departures();
+    auto next = departures.begin();
+    for (const OpRecord& r : log.ordered()) {
+      for (; next != departures.end() && next->at < r.end; ++next) reader.depart(*next);
+      reader.append(r);
+    }
+  }
+
   const device::Origin& origin(std::uint32_t index) override { return processors.origins()[index]; }
   void translate(std::uint32_t index, address::VirtAddr begin, Bytes size,
                  std::vector<address::PhysPiece>& out) override {
@@ -214,6 +226,95 @@ TEST(SimulatedQueue, AMessageNobodyReceivedNamesItsSend) {
   ASSERT_THAT(found, SizeIs(1));
   EXPECT_EQ(found[0].kind, HazardKind::unread_message);
   EXPECT_THAT(to_string(found[0]), HasSubstr(fmt::format("simulated_queue_test.cpp:{}", line)));
+}
+
+// ── references ──
+
+/// What the receiver of PE 0's message stores.
+void store_received(tl::Context& tl) { tl.store(tl::Ptr(kSlice), tl.recv("W", {64}, f32)); }
+
+constexpr PeCoord kOther{1, 0,
+                         0};  // its messages take tens of nanoseconds, a store of a PE into its slice nine
+
+// The store that follows waits until the bytes have left; it ends long before they have arrived.
+TEST(SimulatedQueue, AReferenceIsSentAsItWasWhenItLeft) {
+  for (const int threads : {1, 2}) {
+    World world;
+    world.link(kPe0, "E", kOther, "W");
+    world.run({kPe0, kOther}, [](tl::Context& tl) {
+      if (pe_of(tl) == kOther) return store_received(tl);
+      tl.store(tl::Ptr(kSlice), tl.full({64}, 1.0, f32));
+      tl.send("E", tl.ref(tl::Ptr(kSlice), {64}, f32));
+      tl.store(tl::Ptr(kSlice), tl.full({64}, 2.0, f32));
+    });
+    EXPECT_THAT(world.numbers(kOther, 0, 64, threads), Each(1.0f));
+    EXPECT_THAT(world.numbers(kPe0, 0, 64, threads), Each(2.0f));
+    EXPECT_THAT(world.hazards(), IsEmpty());
+  }
+}
+
+/// PE 0 sends a reference to another SIP. With `token`, it tells PE 1 when the bytes have left, and that one overwrites them;
+/// without, PE 1 does so when it likes.
+void overwrite(tl::Context& tl, bool token) {
+  const tl::Ptr shared(kShared);
+  if (pe_of(tl) == kOther) return store_received(tl);
+  if (pe_of(tl) == kPe0) {
+    tl.store(shared, tl.full({64}, 1.0, f32));
+    tl.send("E", tl.ref(shared, {64}, f32));  // line C
+    tl.fence();
+    if (token) tl.send("S", tl.full({1}, 0.0, f32));
+    return;
+  }
+  if (token) tl.recv("N", {1}, f32);
+  tl.fence();
+  tl.store(shared, tl.full({64}, 2.0, f32));
+}
+constexpr int kReferenceLine = __LINE__ - 9;
+
+TEST(SimulatedQueue, AReferenceMayBeOverwrittenByAnotherPeOnceItHasLeft) {
+  World world;
+  world.link(kPe0, "E", kOther, "W");
+  world.link(kPe0, "S", kPe1, "N");
+  for (const PeCoord pe : {kPe0, kPe1}) world.share(pe);
+  world.run({kPe0, kPe1, kOther}, overwrite, true);
+  const auto send = world.of(kPe0, device::OpKind::ipcq_send)[1];  // the token's ends first
+  ASSERT_LT(world.of(kPe1, device::OpKind::dma_write)[0].end, send.end);
+  EXPECT_THAT(world.numbers(kOther, 0, 64), Each(1.0f));
+  EXPECT_THAT(world.numbers(kPe0, 0x100000, 64), Each(2.0f));
+  EXPECT_THAT(world.hazards(), IsEmpty());
+}
+
+TEST(SimulatedQueue, AReferenceThatIsOverwrittenInNoOrderIsAHazard) {
+  World world;
+  world.link(kPe0, "E", kOther, "W");
+  for (const PeCoord pe : {kPe0, kPe1}) world.share(pe);
+  world.run({kPe0, kPe1, kOther}, overwrite, false);
+  const auto found = world.hazards();
+  const auto names = [](const Hazard& h) {
+    return to_string(h).find(fmt::format("simulated_queue_test.cpp:{}", kReferenceLine)) != std::string::npos;
+  };
+  EXPECT_EQ(std::ranges::count_if(found, names), 1);
+}
+
+TEST(SimulatedQueue, RowsOfAReferenceArriveOneAfterTheOther) {
+  World world;
+  world.link(kPe0, "E", kPe1, "W");
+  world.run({kPe0, kPe1}, [](tl::Context& tl) {
+    if (pe_of(tl) == kPe1) return tl.store(tl::Ptr(kSlice), tl.recv("W", {2, 3}, f32)), void();
+    tl.store(tl::Ptr(kSlice), tl.reshape(tl.cast(tl.arange(0, 12), f32), {2, 6}));
+    tl.send("E", tl.ref(tl::Ptr(kSlice), {2, 3}, f32, {6, 1}));
+  });
+  EXPECT_EQ(world.numbers(kPe1, 0, 6), (std::vector<float>{0, 1, 2, 6, 7, 8}));
+}
+
+TEST(SimulatedQueue, AReferenceToWhatNobodyWroteIsNamed) {
+  World world;
+  world.link(kPe0, "E", kPe1, "W");
+  world.run({kPe0, kPe1}, [](tl::Context& tl) {
+    if (pe_of(tl) == kPe1) return store_received(tl);
+    tl.send("E", tl.ref(tl::Ptr(kSlice), {64}, f32));
+  });
+  EXPECT_THROW(world.numbers(kPe1, 0, 64), SimulationError);
 }
 
 // ── destinations, any direction ──

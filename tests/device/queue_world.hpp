@@ -21,9 +21,20 @@ inline constexpr std::uint64_t kSlice = 0x1'0000'0000;  // every PE's own slice 
 /// Records of several partitions, each written by its own thread.
 class PartitionLogs : public OpSink {
  public:
-  explicit PartitionLogs(int partitions) : logs_(static_cast<std::size_t>(partitions)) {}
+  explicit PartitionLogs(int partitions)
+      : logs_(static_cast<std::size_t>(partitions)), departures_(logs_.size()) {}
   void append(int partition, const OpRecord& record) override {
     logs_[static_cast<std::size_t>(partition)].push_back(record);
+  }
+  void departed(int partition, const Departure& departure) override {
+    departures_[static_cast<std::size_t>(partition)].push_back(departure);
+  }
+  /// By time.
+  std::vector<Departure> departures() const {
+    std::vector<Departure> all;
+    for (const auto& of : departures_) all.insert(all.end(), of.begin(), of.end());
+    std::ranges::stable_sort(all, {}, &Departure::at);
+    return all;
   }
   /// In order of (end, partition, id).
   std::vector<OpRecord> ordered() const {
@@ -37,6 +48,7 @@ class PartitionLogs : public OpSink {
 
  private:
   std::vector<std::vector<OpRecord>> logs_;
+  std::vector<std::vector<Departure>> departures_;
 };
 
 /// The PE a kernel is recorded for.
@@ -45,9 +57,9 @@ inline PeCoord pe_of(const tl::Context& tl) { return {tl.program_id(2), tl.progr
 class QueueWorld {
  public:
   explicit QueueWorld(std::vector<std::string> overrides = {}, FabricOptions options = {})
-      : device(load(std::move(overrides)), options),
-        processors(device),
-        log(device.simulation().partitions()) {
+      : QueueWorld(load(std::move(overrides)), options) {}
+  explicit QueueWorld(const topology::Machine& machine, FabricOptions options = {})
+      : device(machine, options), processors(device), log(device.simulation().partitions()) {
     processors.writer().set_sink(&log);
     wiring.name = "test";
   }

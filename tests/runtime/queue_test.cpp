@@ -54,6 +54,33 @@ TEST(Queues, AKernelPassesValuesAroundARing) {
   EXPECT_EQ(torch.log().summary().total.ipcq_send.count, 80u);
 }
 
+// A port of a cube takes 1 µs, so that a message over five cubes takes 10 µs. The launch that sends the reference ends when its
+// bytes have left. The host hears of it 2 µs later, and 4 µs after that its write has been acknowledged: what arrives is
+// what was there before.
+TEST(Queues, TheHostMayOverwriteAReferenceThatHasLeft) {
+  Torch torch(load({"sip.cube_mesh.w=6", "cube.ucie.overhead_ns=1000"}));
+  Engine& engine = torch.engine();
+  const PeCoord from{0, 0, 0}, to{0, 5, 0};
+  device::QueueWiring plan{.name = "far", .rules = {}, .pes = {}};
+  const auto ring = engine.space().pools().allocate(
+      address::MemorySpace::Tcm, to, {.size = plan.rules.slot_size * plan.rules.slots, .owner = "ring"});
+  plan.pes = {{from, {{"E", to, {}, ring, true, false}}}, {to, {{"W", from, ring, {}, false, true}}}};
+  const auto wiring = engine.processors().queues().add(plan);
+  Tensor x = torch.from_numpy(counting({64})), y = torch.zeros({64}, i32);
+  engine.install(engine.current_stream(), wiring);
+  engine.launch({"send", {from}, {1, 1, 1}, wiring}, {x.state().get()},
+                [&](tl::Context& tl) { tl.send("E", tl.ref(x.ptr(), {64}, i32)); });
+  x.copy_(filled({64}, 7));
+  const auto overwritten = values(x.numpy());  // while the message is on its way
+  engine.launch({"receive", {to}, {1, 1, 1}, wiring}, {y.state().get()},
+                [&](tl::Context& tl) { tl.store(y.ptr(), tl.recv("W", {64}, i32)); });
+  EXPECT_EQ(values(y.numpy()), values(counting({64})));
+  EXPECT_EQ(overwritten, values(filled({64}, 7)));
+  EXPECT_TRUE(torch.hazards().empty());
+  EXPECT_EQ(torch.log().summary().total.ipcq_send.count, 1u);
+  EXPECT_EQ(torch.log().summary().total.dma_read.count, 0u);
+}
+
 TEST(Queues, AMessageNobodyReadsIsAHazardWhenTheWiringGoes) {
   Torch torch(small());
   Engine& engine = torch.engine();

@@ -59,11 +59,16 @@ TEST(Queues, TilesThatStayInTheirSlotTakeNoScratch) {
   EXPECT_EQ(tl.program().value(1).granules, 0u);
 }
 
-TEST(Queues, AReferenceIsLoadedAndSent) {
+TEST(Queues, AReferenceIsSentByOneCommand) {
   EXPECT_THAT(recorded([](Context& tl) {
                 tl.send("E", tl.ref(Ptr{0x1000}, {4, 8}, f16, {16, 1}));
               }),
-              ElementsAre("%1:f16[4, 8] = dma_read 0x1000 strides [16, 1]", "send E %1:f16[4, 8]"));
+              ElementsAre("send E @0x1000:f16[4, 8]"));
+}
+
+TEST(Queues, AReferenceLargerThanASlotIsAnError) {
+  Context tl({.queues = {{{.direction = "E", .slot_size = Bytes(4096)}}}});
+  EXPECT_THROW(run_kernel([](Context& c) { c.send("E", c.ref(Ptr{0x1000}, {2049}, f16)); }, tl), KernelError);
 }
 
 // A helper that itself sends and receives is an ordinary function.
