@@ -75,11 +75,17 @@ int get_world_size(const Torch& torch, const Group& group);
 void configure(Torch& torch, const std::string& file_or_default,
                const std::vector<std::string>& overrides = {},
                ccl::Registry registry = ccl::builtin_collectives());
+/// The same with what a file of that name held.
+void configure_text(Torch& torch, const std::string& text, const std::string& name,
+                    const std::vector<std::string>& overrides = {},
+                    ccl::Registry registry = ccl::builtin_collectives());
 /// More overrides of the context's `ccl.yaml`, whichever that is.
 void configure_further(Torch& torch, const std::vector<std::string>& overrides);
 
 /// The file that is used: `ccl.yaml`, or `default ccl.yaml`, which ships.
 std::string config_source(const Torch& torch);
+/// What it held when it was read, overrides aside.
+std::string config_text(const Torch& torch);
 
 /// An all-reduce of `ccl.yaml`.
 struct ConfiguredAllReduce {
@@ -185,7 +191,10 @@ Work all_to_all_single(const Tensor& output, const Tensor& input, const Group& g
 /// To another rank, which receives into a tensor laid out alike; in the order of the calls. Sends and receives that a
 /// rank calls one after the other are one launch, in which they take turns, so that ranks which all send first and then
 /// receive do not wait for each other, whatever the size: it begins when one of them is waited for, or the rank does
-/// something else that has its place in the order (a launch, a collective, a wait, a write to one of the tensors).
+/// something else that has its place in the order (a launch, a collective, a wait, a write to one of the tensors). So a
+/// launch between an isend and the recv lets the isend go alone. A PE runs one program at a time: if its message is more
+/// than the slots hold, that program ends when the peer receives, and if all ranks do so nobody ever does; the
+/// IpcqDeadlock then says so. Call irecv before the launch.
 Work send(const Tensor& tensor, int dst, bool async_op = false);
 Work recv(const Tensor& tensor, int src, bool async_op = false);
 inline Work isend(const Tensor& tensor, int dst) { return send(tensor, dst, true); }

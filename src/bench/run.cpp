@@ -330,11 +330,13 @@ class BenchJob {
   }
 
   void configure(Torch& torch) {
-    if (how_.collectives)
-      dist::configure(torch, how_.ccl, how_.ccl_overrides, *how_.collectives);
+    const auto collectives = how_.collectives ? *how_.collectives : ccl::builtin_collectives();
+    if (how_.ccl_text)
+      dist::configure_text(torch, *how_.ccl_text, how_.ccl, how_.ccl_overrides, collectives);
     else
-      dist::configure(torch, how_.ccl, how_.ccl_overrides);
+      dist::configure(torch, how_.ccl, how_.ccl_overrides, collectives);
     result_.ccl = dist::config_source(torch);
+    result_.ccl_text = dist::config_text(torch);
   }
 
   void failed(Torch& torch, const std::exception& error) {

@@ -28,6 +28,7 @@ struct RunResult;
 struct RunOptions {
   runtime::DeviceSelector device;
   std::string ccl = {};  // the ccl.yaml to use; empty: that of the current folder, else the one that ships
+  std::optional<std::string> ccl_text;         // what it holds, if that is known: then no file is read
   const ccl::Registry* collectives = nullptr;  // that it may name; null: those that ship
   std::vector<std::string> ccl_overrides;      // of its values: ccl.defaults.n_slots=8
   bool verify = false;                         // compute numbers, and have the bench compare them
@@ -63,8 +64,9 @@ struct RunResult {
   std::string bench;
   Options options;
   topology::Machine machine;
-  std::string device;  // as it was selected
-  std::string ccl;     // the ccl.yaml that was used
+  std::string device;    // as it was selected
+  std::string ccl;       // the ccl.yaml that was used
+  std::string ccl_text;  // and what it held
   bool strict = false;
   BenchReport report;
   std::string failure;  // what it threw; empty: it ran to its end

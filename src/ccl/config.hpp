@@ -80,8 +80,10 @@ std::vector<Param> entry_params(const Registry& registry);
 /// A file that has been read, to be loaded with one override after the other.
 struct ConfigFile {
   std::string name;  // for messages
+  std::string text;
   YamlNode root;
 };
+ConfigFile config_file(const std::string& name, const std::string& text);
 /// A file, or `default`: the one that ships. Nothing: `ccl.yaml` of the current folder if there is one, else the one that
 /// ships.
 ConfigFile read_config(const std::string& file_or_default);

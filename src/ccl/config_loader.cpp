@@ -181,17 +181,20 @@ class ConfigLoader {
   Config config_;
 };
 
+ConfigFile config_file(const std::string& name, const std::string& text) {
+  return {name, text, parse_yaml(text, name)};
+}
+
 ConfigFile read_config(const std::string& file_or_default) {
   std::error_code error;
   if (file_or_default.empty())
     return read_config(std::filesystem::exists("ccl.yaml", error) ? "ccl.yaml" : "default");
   for (const auto* shipped = kEmbeddedTexts; shipped->name != nullptr; ++shipped)
-    if (file_or_default == shipped->name)
-      return {"default ccl.yaml", parse_yaml(shipped->text, "default ccl.yaml")};
+    if (file_or_default == shipped->name) return config_file("default ccl.yaml", shipped->text);
   if (!std::filesystem::exists(file_or_default, error))
     throw InputError(
         {"file.missing", file_or_default, "no such file", "give the path of a ccl.yaml, or 'default'"});
-  return {file_or_default, parse_yaml(read_text_file(file_or_default), file_or_default)};
+  return config_file(file_or_default, read_text_file(file_or_default));
 }
 
 Config load_config(ConfigFile file, std::span<const std::string> overrides, const Registry& registry) {
@@ -206,7 +209,7 @@ Config load_config(const std::string& file_or_default, std::span<const std::stri
 
 Config load_config_text(const std::string& text, const std::string& file,
                         std::span<const std::string> overrides, const Registry& registry) {
-  return load_config({file, parse_yaml(text, file)}, overrides, registry);
+  return load_config(config_file(file, text), overrides, registry);
 }
 
 }  // namespace kernbench::ccl

@@ -25,9 +25,8 @@ int explain(const Session& session, const ExplainCommand& command) {
                [&] { return report::explanation(run); }),
            0;
   const report::Rerun rerun(run, session.registry);
-  std::vector<report::Variant> variants = command.sensitivity
-                                              ? report::sensitivity(run, rerun, session.registry)
-                                              : std::vector<report::Variant>();
+  std::vector<report::Variant> variants =
+      command.sensitivity ? report::sensitivity(rerun) : std::vector<report::Variant>();
   const auto asked = report::what_if(command.what_if);
   for (const report::Variant& variant : asked) rerun.check(variant);
   variants.insert(variants.begin(), asked.begin(), asked.end());

@@ -73,6 +73,7 @@ int get_world_size(const Torch& torch, const Group& group) {
 }
 
 std::string config_source(const Torch& torch) { return State::of(torch.engine()).config().source(); }
+std::string config_text(const Torch& torch) { return State::of(torch.engine()).config_text(); }
 
 std::string get_backend(const Torch& torch) {
   if (!is_initialized(torch))
@@ -84,6 +85,11 @@ std::string get_backend(const Torch& torch) {
 void configure(Torch& torch, const std::string& file_or_default, const std::vector<std::string>& overrides,
                ccl::Registry registry) {
   State::of(torch.engine()).configure(file_or_default, overrides, std::move(registry));
+}
+
+void configure_text(Torch& torch, const std::string& text, const std::string& name,
+                    const std::vector<std::string>& overrides, ccl::Registry registry) {
+  State::of(torch.engine()).configure(ccl::config_file(name, text), overrides, std::move(registry));
 }
 
 void configure_further(Torch& torch, const std::vector<std::string>& overrides) {

@@ -60,7 +60,9 @@ class State final : public runtime::Engine::Extension {
   const ccl::Config& config() const { return *config_; }
   void configure(const std::string& file_or_default, const std::vector<std::string>& overrides,
                  ccl::Registry registry);
+  void configure(ccl::ConfigFile file, const std::vector<std::string>& overrides, ccl::Registry registry);
   void configure_further(const std::vector<std::string>& overrides);
+  const std::string& config_text() const { return file_.text; }
   Wirings& wirings() { return *wirings_; }
 
   // ── ranks ──
@@ -98,7 +100,6 @@ class State final : public runtime::Engine::Extension {
   void stalled();
 
  private:
-  void configure(ccl::ConfigFile file, const std::vector<std::string>& overrides, ccl::Registry registry);
   /// What the members of collectives are that name no group.
   ccl::Group standard_group(const Tensor* tensor);
   void forget_gatherings();

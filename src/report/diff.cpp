@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/yaml.hpp"
 #include "report/line_diff.hpp"
 
 namespace kernbench::report {
@@ -28,6 +29,14 @@ Values machine_values(const SavedRun& run, const Registry& registry) {
   return values;
 }
 
+/// Every value of a file, by its path.
+void add_values(const YamlNode& node, const std::string& path, Values& values) {
+  if (node.kind == YamlNode::Kind::scalar) values[path] = node.scalar;
+  for (const YamlNode::Entry& entry : node.entries) add_values(entry.value, path + "." + entry.key, values);
+  for (std::size_t i = 0; i < node.items.size(); ++i)
+    add_values(node.items[i], fmt::format("{}[{}]", path, i), values);
+}
+
 Values option_values(const SavedRun& run) {
   Values values;
   const Json all = Json::parse(run.json());
@@ -36,6 +45,8 @@ Values option_values(const SavedRun& run) {
     if (!value.is_null()) values[name] = value.is_string() ? value.get<std::string>() : value.dump();
   values["--device"] = run.value("device");
   values["--ccl"] = all.at("recipe").at("ccl").get<std::string>();
+  if (const auto text = all.at("recipe").value("ccl_text", std::string()); !text.empty())
+    add_values(parse_yaml(text, run.path()), "ccl", values);
   for (const auto& one : all.at("recipe").at("ccl_overrides")) {
     const auto text = one.get<std::string>();
     values[text.substr(0, text.find('='))] = text.substr(text.find('=') + 1);

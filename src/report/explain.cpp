@@ -237,11 +237,8 @@ std::vector<Variant> what_if(const std::vector<std::string>& changes) {
   return variants;
 }
 
-std::vector<Variant> sensitivity(const SavedRun& run, const Rerun& rerun, const Registry& registry) {
-  const Json recipe = Json::parse(run.json()).at("recipe");
-  const ccl::Config config =
-      ccl::load_config(recipe.at("ccl").get<std::string>(),
-                       recipe.at("ccl_overrides").get<std::vector<std::string>>(), registry.collectives);
+std::vector<Variant> sensitivity(const Rerun& rerun) {
+  const ccl::Config config = rerun.collectives();
   return twice_as_fast(rerun.machine(), config.settings(config.algorithm()).rules.slots);
 }
 

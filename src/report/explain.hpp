@@ -24,6 +24,6 @@ std::string variants_json(const SavedRun& run, const std::vector<Variant>& varia
 /// Changes one by one and, if there are several, together.
 std::vector<Variant> what_if(const std::vector<std::string>& changes);
 /// Every part of the run's machine twice as fast, one at a time.
-std::vector<Variant> sensitivity(const SavedRun& run, const Rerun& rerun, const Registry& registry);
+std::vector<Variant> sensitivity(const Rerun& rerun);
 
 }  // namespace kernbench::report

@@ -52,6 +52,8 @@ Rerun::Rerun(const SavedRun& run, const Registry& registry)
   options_ = bench_->read_options(words_of(all.at("options")));
   device_ = all.at("device").get<std::string>();
   ccl_ = all.at("recipe").at("ccl").get<std::string>();
+  if (all.at("recipe").contains("ccl_text"))  // files written earlier have only its name
+    ccl_text_ = all.at("recipe").at("ccl_text").get<std::string>();
   ccl_overrides_ = all.at("recipe").at("ccl_overrides").get<std::vector<std::string>>();
   machine_ = machine_with({});
 }
@@ -62,10 +64,17 @@ topology::Machine Rerun::machine_with(const Overrides& overrides) const {
   return topology::load_machine_text(yaml_, path_, of_machine, registry_.components);
 }
 
+ccl::Config Rerun::collectives(const Overrides& overrides) const {
+  const auto all = options_with(overrides).ccl_overrides;
+  if (ccl_text_) return ccl::load_config_text(*ccl_text_, ccl_, all, registry_.collectives);
+  return ccl::load_config(ccl_, all, registry_.collectives);
+}
+
 bench::RunOptions Rerun::options_with(const Overrides& overrides) const {
   bench::RunOptions how;
   how.device = DeviceSelector::parse(device_);
   how.ccl = ccl_;
+  how.ccl_text = ccl_text_;
   how.collectives = &registry_.collectives;
   how.ccl_overrides = ccl_overrides_;
   std::ranges::copy_if(overrides, std::back_inserter(how.ccl_overrides), is_of_ccl);
@@ -73,7 +82,10 @@ bench::RunOptions Rerun::options_with(const Overrides& overrides) const {
   return how;
 }
 
-void Rerun::check(const Variant& variant) const { machine_with(variant.overrides); }
+void Rerun::check(const Variant& variant) const {
+  machine_with(variant.overrides);
+  collectives(variant.overrides);
+}
 
 VariantResult Rerun::one(const Variant& variant, const std::atomic<bool>* interrupt) const {
   bench::RunOptions how = options_with(variant.overrides);

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "bench/run.hpp"
+#include "ccl/config.hpp"
 #include "kernbench/saved_run.hpp"
 
 namespace kernbench::report {
@@ -39,6 +41,8 @@ class Rerun {
   std::vector<VariantResult> all(const std::vector<Variant>& variants, const std::atomic<bool>* interrupt,
                                  const std::function<void(std::size_t)>& done = {}) const;
   const topology::Machine& machine() const { return machine_; }
+  /// Its collectives as they were configured.
+  ccl::Config collectives(const Overrides& overrides = {}) const;
 
  private:
   topology::Machine machine_with(const Overrides& overrides) const;
@@ -50,6 +54,7 @@ class Rerun {
   Options options_;
   topology::Machine machine_;
   std::string device_, ccl_;
+  std::optional<std::string> ccl_text_;
   std::vector<std::string> ccl_overrides_;
 };
 

@@ -275,6 +275,7 @@ class Saver {
     if (!recipe_.command.empty()) all["command"] = recipe_.command;
     all["recipe"] = {
         {"ccl", recipe_.ccl}, {"ccl_overrides", recipe_.ccl_overrides}, {"verify", recipe_.verify}};
+    if (recipe_.ccl != "default") all["recipe"]["ccl_text"] = result_.ccl_text;
     return all;
   }
 

@@ -53,6 +53,31 @@ TEST_F(Seeing, WhatIfTriesChangesOneByOneAndTogether) {
   EXPECT_THAT(refused({"explain", run, "--what-if", "cube.hbm.bandwith=1"}), HasSubstr("bandwith"));
 }
 
+// The saved run holds its ccl.yaml: what the file says today is another matter.
+TEST_F(Seeing, ARunIsTriedAgainWithTheCollectivesItHad) {
+  const std::string ccl = file("mine.yaml"), run = file("run.db"), later = file("later.db");
+  const auto write = [&](int slots) { std::ofstream(ccl) << "defaults: {n_slots: " << slots << "}\n"; };
+  const auto all_reduce = [&](const std::string& to) {
+    succeeds({"run", "--bench", "ccl-allreduce", "n_elem=16384", "--set", "sip.cube_mesh.w=1", "--set",
+              "sip.cube_mesh.h=1", "--ccl", ccl, "--quiet", "--save", to});
+  };
+  write(1);
+  all_reduce(run);
+  write(8);
+  all_reduce(later);
+  EXPECT_THAT(succeeds({"diff", run, later}), HasSubstr("ccl.defaults.n_slots: 1 → 8"));
+  const auto total = [&](const std::string& of) {
+    const Json tried = Json::parse(succeeds({"explain", of, "--json", "--what-if", "pe.clock_ghz=1"}));
+    EXPECT_EQ(tried["variants"][0]["total_ns"], tried["total_ns"]);
+    return tried["total_ns"].get<double>();
+  };
+  EXPECT_GT(total(run), total(later));
+  std::remove(ccl.c_str());
+  total(run);
+  EXPECT_THAT(succeeds({"explain", run, "--sensitivity"}), HasSubstr("as it ran"));
+  EXPECT_THAT(refused({"explain", run, "--what-if", "ccl.defaults.n_slotz=2"}), HasSubstr("n_slotz"));
+}
+
 TEST_F(Seeing, DiffSaysTheSameOrWhatChanged) {
   const std::string a = saved("a.db"), b = saved("b.db"), c = saved("c.db", {"--set", "pe.clock_ghz=2"});
   EXPECT_EQ(succeeds({"diff", a, b}), "the same run\n");
