@@ -65,17 +65,32 @@ std::string describe(const std::vector<BlockedPe>& blocked) {
   return text;
 }
 
+/// Whether nobody waits for anything but a credit.
+bool all_send(const std::vector<BlockedPe>& blocked) {
+  return std::ranges::all_of(blocked, [](const BlockedPe& b) {
+    return !b.waits.empty() &&
+           std::ranges::all_of(b.waits, [](const auto& w) { return w.command.starts_with("send "); });
+  });
+}
+
+std::string what_to_do(const std::vector<BlockedPe>& blocked) {
+  if (std::ranges::any_of(blocked, [](const BlockedPe& b) { return !b.live_tiles.empty(); }))
+    return "live tiles hold the credits of their slots: use more slots, or read received tiles before "
+           "sending on";
+  if (all_send(blocked))
+    return "all of them send and nobody receives, and what they send is more than the slots hold: receive in "
+           "the same "
+           "kernel, or use more or larger slots; in a host program call recv or irecv before the launch, "
+           "collective or "
+           "read that follows an isend, for that lets the messages called so far go alone";
+  return "every receive needs a send: do all PEs take part, with the same sizes and counts?";
+}
+
 Error::Info info_of(const std::vector<BlockedPe>& blocked, const std::vector<PeCoord>& circle) {
   std::string text = fmt::format("{} program{} cannot go on", blocked.size(), blocked.size() == 1 ? "" : "s");
   text += describe(blocked);
-  const bool live_tiles =
-      std::ranges::any_of(blocked, [](const BlockedPe& b) { return !b.live_tiles.empty(); });
   if (!circle.empty()) text += describe_circle(circle);
-  return {"device.deadlock", "", text,
-          live_tiles
-              ? "live tiles hold the credits of their slots: use more slots, or read received tiles before "
-                "sending on"
-              : "every receive needs a send: do all PEs take part, with the same sizes and counts?"};
+  return {"device.deadlock", "", text, what_to_do(blocked)};
 }
 
 }  // namespace

@@ -116,6 +116,31 @@ TEST(Messages, ThatNobodyWaitsForAreSentWhenTheRankEnds) {
   EXPECT_EQ(got.numpy(), numbers({8}, 0));
 }
 
+void nothing(tl::Context& tl, tl::Ptr x) { tl.load(tl.shard(x).ptr, {1}, i32); }
+
+// The launch lets the isend go alone. Its program holds the PE until the peer receives, which that one will do after its own
+// isend: the machine cannot go on, and the error says what to call first.
+TEST(Messages, ALargeOneThatALaunchSeparatesFromItsReceiveIsExplained) {
+  Torch torch(machine(2, "1x1"));
+  const auto exchange = [&](bool receives_first) {
+    on_all_ranks(torch, [&](int rank) {
+      const Tensor mine = torch.from_numpy(numbers({kLarge}, rank));
+      const Tensor came = torch.zeros({kLarge}, i32), other = torch.zeros({1}, i32);
+      const Work sent = isend(mine, 1 - rank);
+      const Work received = receives_first ? irecv(came, 1 - rank) : sent;
+      torch.launch("nothing", nothing, other);
+      if (!receives_first) recv(came, 1 - rank);
+      received.wait();
+      sent.wait();
+      EXPECT_EQ(came.numpy(), numbers({kLarge}, 1 - rank));
+    });
+  };
+  EXPECT_THAT(
+      complaint([&] { exchange(false); }),
+      ::testing::AllOf(HasSubstr("nobody receives"), HasSubstr("call recv or irecv before the launch")));
+  exchange(true);
+}
+
 /// A large message that is waited for in a collective: the receiver takes it before it joins.
 TEST(Messages, GoOutBeforeACollective) {
   Torch torch(machine(2, "1x1"));
