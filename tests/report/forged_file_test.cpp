@@ -1,0 +1,169 @@
+// Files whose checksums are right and whose content somebody made up: everything that reads them says what is wrong, or
+// answers with what stands there. Nothing else may happen.
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "damage.hpp"
+#include "kernbench/error.hpp"
+#include "kernbench/graph.hpp"
+#include "report/diff.hpp"
+#include "report/explain.hpp"
+#include "report/page_data.hpp"
+#include "report/saved.hpp"
+#include "report/schema.hpp"
+#include "report/trace_events.hpp"
+#include "temp_folder.hpp"
+
+namespace kernbench::report {
+namespace {
+
+/// A saved run that can be changed. When it goes, its checksums fit again.
+class Forgery {
+ public:
+  explicit Forgery(const std::string& path) : path_(path) { sqlite3_open(path.c_str(), &database_); }
+  ~Forgery() {
+    sign();
+    sqlite3_close(database_);
+  }
+  Forgery(const Forgery&) = delete;
+  Forgery& operator=(const Forgery&) = delete;
+
+  void run(const std::string& sql) { sqlite3_exec(database_, sql.c_str(), nullptr, nullptr, nullptr); }
+
+ private:
+  void sign() {
+    RowHash all;
+    TableSums sums;
+    {
+      const Database database = Database::open_to_read(path_);
+      for (const TableSpec& table : table_specs()) {
+        if (table.name == "checksums") continue;
+        TableReader rows(database, table.name);
+        while (rows.next()) continue;
+        sums[std::string(table.name)] = rows.sum();
+      }
+    }
+    for (const auto& [name, sum] : sums) {
+      const auto hash = static_cast<std::int64_t>(sum.hash);
+      all.add(std::string_view(name)), all.add(sum.rows), all.add(hash);
+      run(fmt::format("UPDATE checksums SET rows = {}, hash = {} WHERE name = '{}'", sum.rows, hash, name));
+    }
+    run(fmt::format("UPDATE checksums SET hash = {} WHERE name = '~'",
+                    static_cast<std::int64_t>(all.sum().hash)));
+  }
+
+  const std::string path_;
+  sqlite3* database_ = nullptr;
+};
+
+class ForgedFile : public ::testing::Test, protected testing::TempFolder {
+ protected:
+  ForgedFile() {
+    save_shipped("ccl-allreduce", {"n_elem=16"}, file("queues"), machine("small", {"sip.cube_mesh.h=1"}));
+    save_shipped("matmul-composite", {"M=32", "K=64", "N=32"}, file("tiles"));
+  }
+
+  std::size_t pick(std::size_t n) { return std::uniform_int_distribution<std::size_t>(0, n - 1)(random_); }
+
+  /// A value that means nothing where it comes to stand, or nearly something.
+  std::string value(const std::string& column) {
+    static const std::vector<std::string> kValues = {"NULL",
+                                                     "0",
+                                                     "-1",
+                                                     "1",
+                                                     "2",
+                                                     "9223372036854775807",
+                                                     "-9223372036854775808",
+                                                     "4294967296",
+                                                     "2147483648",
+                                                     "1e999",
+                                                     "-0.5",
+                                                     "'nan'",
+                                                     "''",
+                                                     "'x'",
+                                                     "'{'",
+                                                     "'[1, 2'",
+                                                     "'{\"a\": {}}'",
+                                                     "'\xff\xfe'",
+                                                     "x'00ff'",
+                                                     "'tile_gemm'",
+                                                     "'ipcq_send'",
+                                                     "'host_launch'",
+                                                     "'program'",
+                                                     "'operand'",
+                                                     "'true'"};
+    const std::size_t n = pick(kValues.size() + 6);
+    if (n < kValues.size()) return kValues[n];
+    const char* ways[] = {"{0} + 1", "{0} - 1", "{0} * 2", "-{0}", "{0} / 2", "{0} + 1000000000000"};
+    return fmt::format(fmt::runtime(ways[n - kValues.size()]), column);
+  }
+
+  /// A row at random of a table at random.
+  std::string statement(sqlite3* database) {
+    const auto tables = table_specs();
+    const std::string table(tables[pick(tables.size())].name);
+    std::vector<std::string> columns;
+    sqlite3_stmt* info = nullptr;
+    sqlite3_prepare_v2(database, fmt::format("PRAGMA table_info({})", table).c_str(), -1, &info, nullptr);
+    while (sqlite3_step(info) == SQLITE_ROW)
+      columns.push_back(fmt::format("\"{}\"", reinterpret_cast<const char*>(sqlite3_column_text(info, 1))));
+    sqlite3_finalize(info);
+    const std::string key = columns.front(), column = columns[pick(columns.size())];
+    const std::string row = fmt::format("(SELECT {} FROM {} ORDER BY random() LIMIT 1)", key, table);
+    if (pick(12) == 0) return fmt::format("DELETE FROM {} WHERE {} = {}", table, key, row);
+    return fmt::format("UPDATE OR IGNORE {} SET {} = {} WHERE {} = {}", table, column, value(column), key,
+                       row);
+  }
+
+  void forge(const std::string& whole, const std::string& to) {
+    std::filesystem::copy_file(whole, to, std::filesystem::copy_options::overwrite_existing);
+    Forgery forgery(to);
+    sqlite3* read = nullptr;
+    sqlite3_open(to.c_str(), &read);
+    for (std::size_t n = 1 + pick(3); n > 0; --n) forgery.run(statement(read));
+    sqlite3_close(read);
+  }
+
+  /// Asks everything.
+  void look_at(const std::string& path) {
+    const SavedRun run = SavedRun::open(path);
+    explanation(run);
+    explanation_json(run);
+    run.log().summary();
+    to_text(run.log().critical_path());
+    write_trace(run, file("trace.json"));
+    to_text(find_difference(run, SavedRun::open(file("queues")), registry_));
+    const auto machine = topology::load_machine_text(run.machine(), path, {}, registry_.components);
+    page_data(run, machine, topology::Graph(machine), {});
+  }
+
+  std::mt19937 random_{11};
+  const Registry registry_ = builtin_registry();
+};
+
+TEST_F(ForgedFile, IsReadOrRefused) {
+  look_at(file("queues"));
+  look_at(file("tiles"));
+  const unsigned rounds = fuzz_rounds() / 25;
+  unsigned refused = 0;
+  for (unsigned i = 0; i < rounds; ++i) {
+    forge(file(i % 2 == 0 ? "queues" : "tiles"), file("forged"));
+    try {
+      look_at(file("forged"));
+    } catch (const InputError&) {
+      ++refused;
+    } catch (const std::exception& error) {
+      std::filesystem::copy_file(file("forged"), fmt::format("/tmp/forged-{}.db", i),
+                                 std::filesystem::copy_options::overwrite_existing);
+      ADD_FAILURE() << "round " << i << ": " << error.what();
+    }
+  }
+  EXPECT_GT(refused, rounds / 8);
+}
+
+}  // namespace
+}  // namespace kernbench::report
