@@ -183,6 +183,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   Stream& reading_stream(const TensorState& tensor);
   std::shared_ptr<Request> last_writer(const TensorState& tensor) const;
   RunReplay& replay();
+  void check_interrupt(const std::string& kernel);
   RunHazards& hazards_so_far();
   std::future<void> look_for_hazards();
   Content note_written(TensorState& tensor, const Chunks& chunks, const std::vector<Chunk>& runs, Fill& fill);

@@ -160,6 +160,14 @@ tl::Environment Engine::environment(const LaunchSpec& spec, const std::vector<co
   return environment;
 }
 
+/// Recording takes no simulated time, and on many PEs it takes long.
+void Engine::check_interrupt(const std::string& kernel) {
+  if (options_.interrupt == nullptr || !*options_.interrupt) return;
+  clock_.note_interrupt();
+  throw Interrupted({"runtime.interrupted", "",
+                     fmt::format("the run was stopped while kernel '{}' was recorded", kernel), ""});
+}
+
 std::shared_ptr<Request> Engine::launch(const LaunchSpec& spec,
                                         const std::vector<const TensorState*>& tensors,
                                         const std::function<void(tl::Context&)>& body) {
@@ -171,6 +179,7 @@ std::shared_ptr<Request> Engine::launch(const LaunchSpec& spec,
   Programs programs;
   programs.reserve(spec.targets.size());
   for (const PeCoord& pe : spec.targets) {
+    check_interrupt(spec.name);
     tl::Context tl(environment(spec, distinct, pe));
     body(tl);
     programs.push_back(recorded_last_ = std::make_shared<const isa::Program>(tl.take_program()));

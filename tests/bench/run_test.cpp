@@ -194,6 +194,25 @@ TEST(Run, CanBeInterruptedWhileARankComputesNumbers) {
   EXPECT_THROW(run_mine(host, {.verify = true, .interrupt = &stop}), runtime::Interrupted);
 }
 
+// The kernel is recorded for one PE after the other, which may take long.
+TEST(Run, CanBeInterruptedWhileAKernelIsRecorded) {
+  std::atomic<bool> stop = false;
+  int recorded = 0;
+  const auto host = [&](Torch& torch, const Options&, BenchReport&) {
+    const Tensor x = torch.zeros({8}, f32, DPPolicy{.pe = Split::column_wise, .num_cubes = 1});
+    torch.launch(
+        "kernel",
+        [&](tl::Context& tl, tl::Ptr p) {
+          tl.load(tl.shard(p).ptr, {1}, f32);
+          ++recorded;
+          stop = true;
+        },
+        x);
+  };
+  EXPECT_THROW(run_mine(host, {.interrupt = &stop}), runtime::Interrupted);
+  EXPECT_EQ(recorded, 1);
+}
+
 TEST(RunJson, TwoRunsDifferInTheirWallTimeAlone) {
   const auto text = [] {
     nlohmann::ordered_json json = to_json(run_shipped("matmul-composite", {"M=64"}, {.verify = true}));
