@@ -4,12 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <sstream>
 #include <vector>
 
 #include "base/file.hpp"
+#include "base/parse.hpp"
 #include "kernbench/error.hpp"
 
 namespace kernbench::bench {
@@ -55,12 +55,11 @@ std::size_t column(const std::vector<std::string>& header, const char* name, con
 }
 
 double number_of(const std::string& field, const std::string& where) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
-  if (error != std::errc() || end != field.data() + field.size() || value <= 0)
+  const auto value = parse_whole<double>(field);
+  if (!value || *value <= 0)
     refuse_baseline("number", where, fmt::format("'{}' is no time", field),
                     "us_median is in microseconds, above 0");
-  return value;
+  return *value;
 }
 
 }  // namespace

@@ -3,9 +3,8 @@
 #include <fmt/format.h>
 #include <pybind11/stl.h>
 
-#include <charconv>
-
 #include "base/file.hpp"
+#include "base/parse.hpp"
 #include "base/text.hpp"
 #include "base/yaml.hpp"
 #include "dist/state.hpp"
@@ -21,20 +20,14 @@ namespace {
 
 // ── YAML ──
 
-template <class T>
-bool read_whole(const std::string& text, T& number) {
-  const char* const end = text.data() + text.size();
-  return !text.empty() && std::from_chars(text.data(), end, number).ptr == end;
-}
-
 py::object scalar_of(const YamlNode& node) {
   const std::string& text = node.scalar;
   if (node.quoted) return py::str(text);
   if (text == "true" || text == "True") return py::bool_(true);
   if (text == "false" || text == "False") return py::bool_(false);
   if (text.empty() || text == "null" || text == "~") return py::none();
-  if (std::int64_t integer = 0; read_whole(text, integer)) return py::int_(integer);
-  if (double number = 0; read_whole(text, number)) return py::float_(number);
+  if (const auto integer = parse_whole<std::int64_t>(text)) return py::int_(*integer);
+  if (const auto number = parse_whole<double>(text)) return py::float_(*number);
   return py::str(text);
 }
 

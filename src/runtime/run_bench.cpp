@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <numeric>
 
+#include "base/parse.hpp"
 #include "kernbench/error.hpp"
 #include "runtime/engine.hpp"
 
@@ -21,12 +21,9 @@ DeviceSelector DeviceSelector::sip(int number) {
 DeviceSelector DeviceSelector::parse(std::string_view text) {
   constexpr std::string_view kSip = "sip:";
   if (text == "all") return {};
-  int number = -1;
-  const char* end = text.data() + text.size();
-  const bool is_sip = text.starts_with(kSip);
-  if (is_sip && text.size() > kSip.size() &&
-      std::from_chars(text.data() + kSip.size(), end, number).ptr == end && number >= 0)
-    return sip(number);
+  if (text.starts_with(kSip))
+    if (const auto number = parse_whole<int>(text.substr(kSip.size())); number && *number >= 0)
+      return sip(*number);
   throw InputError({"runtime.device", "", fmt::format("unknown device '{}'", text),
                     "it is `all`, or `sip:N` such as sip:0"});
 }

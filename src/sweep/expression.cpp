@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <utility>
 #include <vector>
 
+#include "base/parse.hpp"
 #include "base/text.hpp"
 #include "kernbench/error.hpp"
 
@@ -108,11 +108,9 @@ class Expression::Parser {
   }
 
   std::int64_t number() {
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(word_.data(), word_.data() + word_.size(), value);
-    if (error != std::errc() || end != word_.data() + word_.size())
-      fail(fmt::format("{} is no integer", quote(word_)));
-    return value;
+    const auto value = parse_whole<std::int64_t>(word_);
+    if (!value) fail(fmt::format("{} is no integer", quote(word_)));
+    return *value;
   }
 
   static bool is_name_begin(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; }

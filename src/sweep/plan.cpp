@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <set>
 
+#include "base/parse.hpp"
 #include "base/text.hpp"
 #include "kernbench/error.hpp"
 #include "kernbench/machine.hpp"
@@ -85,12 +85,10 @@ class PlanReader {
     refuse("type", node.place, fmt::format("expected true or false, found {}", node.describe()), "");
   }
   static std::int64_t integer(const YamlNode& node) {
-    std::int64_t value = 0;
-    const std::string& s = text(node);
-    const auto [end, error] = std::from_chars(s.data(), s.data() + s.size(), value);
-    if (error != std::errc() || end != s.data() + s.size())
+    const auto value = parse_whole<std::int64_t>(text(node));
+    if (!value)
       refuse("type", node.place, fmt::format("expected a whole number, found {}", node.describe()), "");
-    return value;
+    return *value;
   }
 
   void read_fixed() {
@@ -232,13 +230,12 @@ class PlanReader {
     auto found = std::ranges::find_if(point.values, is_it);
     if (found == point.values.end()) found = std::ranges::find_if(plan_.fixed, is_it);
     const std::string& s = found->second;
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(s.data(), s.data() + s.size(), value);
-    if (error != std::errc() || end != s.data() + s.size())
+    const auto value = parse_whole<std::int64_t>(s);
+    if (!value)
       refuse("where", root_.find("where")->place,
              fmt::format("{} is {}, which is no whole number", quote(name), quote(s)),
              "conditions count with whole numbers");
-    return value;
+    return *value;
   }
 
   void read_columns() {

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/parse.hpp"
 #include "kernbench/error.hpp"
 #include "kernbench/machine.hpp"
 #include "kernbench/saved_run.hpp"
@@ -66,18 +66,11 @@ std::vector<std::string> texts_of(const Json& json, const char* key) {
   return texts;
 }
 
-std::optional<int> number_in(std::string_view text) {
-  int number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
 /// The number between two parts of a path: `/runs/7.db`.
 std::optional<int> number_between(std::string_view path, std::string_view before, std::string_view after) {
   if (!path.starts_with(before) || !path.ends_with(after) || path.size() < before.size() + after.size())
     return {};
-  return number_in(path.substr(before.size(), path.size() - before.size() - after.size()));
+  return parse_whole<int>(path.substr(before.size(), path.size() - before.size() - after.size()));
 }
 
 Response json_response(const Json& json, int status = 200) {
@@ -202,7 +195,7 @@ class App::Content {
     std::string_view left = list == request.query.end() ? std::string_view() : list->second;
     while (!left.empty()) {
       const auto comma = std::min(left.find(','), left.size());
-      const auto id = number_in(left.substr(0, comma));
+      const auto id = parse_whole<int>(left.substr(0, comma));
       if (!id || runs.size() == kMostRuns)
         throw BadRequest{fmt::format("'runs' is 1 to {} numbers with commas between them", kMostRuns)};
       runs.push_back(SavedRun::open(runs_.path(*id)));

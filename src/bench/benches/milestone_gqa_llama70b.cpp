@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -14,6 +13,7 @@
 #include <sstream>
 
 #include "base/new_file.hpp"
+#include "base/parse.hpp"
 #include "bench/baseline.hpp"
 #include "bench/shipped.hpp"
 #include "kernbench/attention.hpp"
@@ -324,13 +324,12 @@ std::vector<std::int64_t> numbers_of(const Options& options, const char* name) {
   std::vector<std::int64_t> numbers;
   std::istringstream in(options.text(name));
   for (std::string word; std::getline(in, word, ',');) {
-    std::int64_t number = 0;
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-    if (error != std::errc() || end != word.data() + word.size() || number < 1)
+    const auto number = parse_whole<std::int64_t>(word);
+    if (!number || *number < 1)
       throw InputError({"param.value", "",
                         fmt::format("{}={}: '{}' is no number above 0", name, options.text(name), word),
                         fmt::format("give numbers with commas between: {}=2048,8192", name)});
-    numbers.push_back(number);
+    numbers.push_back(*number);
   }
   return numbers;
 }
