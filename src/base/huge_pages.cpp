@@ -3,7 +3,8 @@
 #include <sys/mman.h>
 
 #include <cstdlib>
-#include <new>
+
+#include "base/memory.hpp"
 
 namespace kernbench {
 namespace {
@@ -17,7 +18,7 @@ std::byte* allocate_bytes(std::size_t bytes) {
   if (bytes < kWorthwhile) return static_cast<std::byte*>(::operator new(bytes));
   const std::size_t whole = (bytes + kHugePage - 1) / kHugePage * kHugePage;
   void* const at = std::aligned_alloc(kHugePage, whole);
-  if (at == nullptr) throw std::bad_alloc();
+  if (at == nullptr) throw OutOfMemory(bytes);
 #ifdef MADV_HUGEPAGE
   madvise(at, whole, MADV_HUGEPAGE);  // a wish: without it the memory is as good, only slower to get
 #endif

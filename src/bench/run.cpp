@@ -86,6 +86,8 @@ void call_host(const Bench& bench, Torch& torch, const Options& options, BenchRe
     bench.run(torch, options, report);
   } catch (const Error&) {
     throw;
+  } catch (const std::bad_alloc&) {  // says what for
+    throw;
   } catch (const std::exception& error) {
     throw SimulationError({"bench.failed", fmt::format("bench '{}'", bench.name),
                            fmt::format("its host function failed: {}", error.what()), ""});

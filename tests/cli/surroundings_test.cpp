@@ -81,6 +81,15 @@ TEST_F(Surroundings, ASmallAllowanceOfMemoryIsEnoughForSmallThings) {
   EXPECT_EQ(shell("ulimit -v 300000; $kb version").exit_code, 0);
 }
 
+// The weights of d_model 12288 do not fit: what was built and how much was asked for, and no defect of ours.
+TEST_F(Surroundings, AHostFunctionThatRunsOutOfMemorySaysWhatFor) {
+  const Outcome outcome =
+      shell("ulimit -v 900000; $kb run --bench gpt3-qkv --verify-data --quiet --threads 1");
+  EXPECT_EQ(outcome.exit_code, 1) << outcome.out;
+  EXPECT_THAT(outcome.err, HasSubstr("out of memory while building "));
+  EXPECT_THAT(outcome.err, HasSubstr(" asked for"));
+}
+
 // 512 · 512 output tiles of 256 steps with three records each, and one for each output: 201,588,736 records of 64 bytes. It
 // is refused before anything is simulated; without a log it would run.
 TEST_F(Surroundings, ARunThatCannotFitSaysSoBeforeItStarts) {
