@@ -9,6 +9,8 @@ namespace {
 struct MeshShape {
   std::vector<int> extents;
   std::string name;
+  // NOLINTNEXTLINE(readability-identifier-naming): GoogleTest looks for it
+  friend void PrintTo(const MeshShape& mesh, std::ostream* out) { *out << mesh.name; }
 };
 
 topology::Machine machine_for(const MeshShape& mesh) {
