@@ -26,6 +26,8 @@ std::string with_links_followed(const std::string& path) {
   std::error_code error;
   const fs::path real = fs::canonical(path, error);
   if (!error) return real.string();
+  struct stat found {};
+  if (::stat(path.c_str(), &found) == 0) return path;  // /dev/stdout: a pipe has no other name
   if (fs::is_symlink(fs::symlink_status(path, error)))
     throw InputError({"file.unwritable", shown_path(path), "cannot be written: this link leads nowhere",
                       "remove the link, or make the file it names"});

@@ -13,6 +13,7 @@ namespace kernbench {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -59,6 +60,12 @@ TEST_F(Surroundings, JsonToTheFileThatStandardOutputGoesToIsAddedToIt) {
 TEST_F(Surroundings, JsonGoesThroughPipesAndLinksAndToLongNames) {
   EXPECT_EQ(shell("mkfifo pipe; cat pipe >copy & $va --json pipe; wait").exit_code, 0);
   EXPECT_THAT(text_of("copy"), StartsWith("{"));
+  for (const char* name : {"/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"}) {
+    const Outcome piped = shell(std::string("$va --json ") + name + " | cat >copy");
+    EXPECT_EQ(piped.err, "") << name;
+    EXPECT_THAT(text_of("copy"), AllOf(StartsWith("{"), HasSubstr("va-offset-verify 128 PEs"))) << name;
+  }
+  EXPECT_THAT(shell("$kb topology draw -o /dev/stdout | cat").out, HasSubstr("</svg>"));
   EXPECT_EQ(shell("echo old >real; ln -s real link; $va --json link").exit_code, 0);
   EXPECT_TRUE(fs::is_symlink(path() / "link"));
   EXPECT_THAT(text_of("real"), StartsWith("{"));
