@@ -42,6 +42,8 @@ class Machine {
   const std::vector<Group>& groups() const { return groups_; }
   const ParamSet& at(std::string_view path) const;
   const Group& group(std::string_view path) const;
+  /// Whether there is such a group: files may leave out `energy` and what is in it.
+  bool has(std::string_view path) const;
   /// Where a group or `group.param` was given: `file:line:col`, `--set …`; the file if it was left out.
   std::string where(std::string_view path) const;
   const std::string& source() const { return source_; }
@@ -57,7 +59,7 @@ class Machine {
 
   Bytes hbm_slice() const;        // of one PE
   double pe_peak_tflops() const;  // one PE's matrix unit; a multiply-add is 2 operations
-  /// What this machine models as free or nearly so: "routers 0 ns", "HBM access 0 ns", "PCIe 5 ns".
+  /// What this machine models as free or nearly so: "routers 0 ns", "PCIe 5 ns", "energy 0 pJ".
   std::vector<std::string> idealised() const;
   /// What the models leave out on every machine, whatever its figures are; what a value of the file brings back is said.
   std::vector<std::string> left_out() const;

@@ -2,7 +2,8 @@
 //
 // A `Param` is a name, a type, a default, a range and one sentence. Loaders, `kernbench describe`, error
 // messages and documentation all come from the same list. The unit of a number is the suffix of its name:
-// `_ns`, `_gbs` (10⁹ B/s), `_mb` and `_gb` (2²⁰ and 2³⁰ bytes), `_mm`, `_ghz`, `_bytes`, `_cycles`.
+// `_ns`, `_gbs` (10⁹ B/s), `_mb` and `_gb` (2²⁰ and 2³⁰ bytes), `_mm`, `_ghz`, `_bytes`, `_cycles`, `_pj`,
+// `_pj_per_byte`, `_w`.
 #pragma once
 
 #include <cstdint>

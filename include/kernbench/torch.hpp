@@ -30,6 +30,7 @@
 #include <vector>
 
 #include "kernbench/address.hpp"
+#include "kernbench/energy.hpp"
 #include "kernbench/isa.hpp"
 #include "kernbench/machine.hpp"
 #include "kernbench/tensor.hpp"
@@ -247,6 +248,8 @@ class Torch {
   /// Those of the log, also with LogStorage::none.
   std::uint64_t log_hash() const;
   trace::Summary log_summary() const;
+  /// What everything so far took in energy, also with LogStorage::none; nothing if the machine file has no `energy`.
+  std::optional<trace::EnergyReport> energy() const;
   std::vector<HazardReport> hazards() const;
   /// Links at which packets waited, the longest wait first.
   std::vector<LinkQueue> link_queues() const;

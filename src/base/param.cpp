@@ -32,9 +32,19 @@ std::string_view unit_of(std::string_view name) {
   struct Suffix {
     std::string_view suffix, unit;
   };
-  static constexpr Suffix kSuffixes[] = {
-      {"_per_mm", "ns per mm"}, {"_ns", "ns"}, {"_gbs", "GB/s"}, {"_mb", "MiB"},      {"_gb", "GiB"},
-      {"_gb_per_cube", "GiB"},  {"_mm", "mm"}, {"_ghz", "GHz"},  {"_bytes", "bytes"}, {"_cycles", "cycles"}};
+  static constexpr Suffix kSuffixes[] = {{"_per_mm", "ns per mm"},
+                                         {"_ns", "ns"},
+                                         {"_gbs", "GB/s"},
+                                         {"_mb", "MiB"},
+                                         {"_gb", "GiB"},
+                                         {"_gb_per_cube", "GiB"},
+                                         {"_mm", "mm"},
+                                         {"_ghz", "GHz"},
+                                         {"_bytes", "bytes"},
+                                         {"_cycles", "cycles"},
+                                         {"_pj_per_byte", "pJ per byte"},
+                                         {"_pj", "pJ"},
+                                         {"_w", "W"}};
   for (const auto& [suffix, unit] : kSuffixes)
     if (name.ends_with(suffix)) return unit;
   return "";

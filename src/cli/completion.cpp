@@ -77,10 +77,10 @@ std::vector<std::string> machine_names() {
   return names;
 }
 
-/// `sip.cube_mesh.w=` and all others, as the default machine has them.
+/// `sip.cube_mesh.w=` and all others, as a machine with every section has them.
 std::vector<std::string> machine_keys(const Registry& registry) {
   std::vector<std::string> keys;
-  const auto machine = topology::load_machine("default", {}, registry.components);
+  const auto machine = topology::load_machine("realistic", {}, registry.components);
   for (const topology::Group& group : machine.groups())
     for (const Param& param : group.params.params())
       keys.push_back(fmt::format("{}.{}=", group.path, param.name));

@@ -47,12 +47,13 @@ Engine::Engine(const topology::Machine& machine, TorchOptions options)
       device_(machine, {.runs = !options_.packets}),
       processors_(device_),
       log_(device_.simulation().partitions(), log_options(options_, processors_)),
+      meter_(EnergyMeter::of(device_, processors_.origins(), log_)),
       space_(machine),
       launches_(static_cast<std::size_t>(machine.sips())),
       without_programs_(launches_.size()),
       devices_(static_cast<std::size_t>(machine.sips())),
       clock_(processors_, options_) {
-  processors_.writer().set_sink(&log_);
+  processors_.writer().set_sink(meter_ ? static_cast<device::OpSink*>(meter_.get()) : &log_);
   std::iota(devices_.begin(), devices_.end(), 0);
   for (const int sip : devices_) add_stream(sip);
 }
@@ -259,6 +260,7 @@ void Engine::drop_programs() {
           if (TensorState* tensor = tensor_at(address)) tensor->image->catch_up();
         });
       launch.drop_programs();
+      if (meter_ && !launch.wiring()) meter_->forget(launch.number());
     }
 }
 
@@ -303,6 +305,11 @@ std::uint64_t Engine::log_hash() const {
 
 trace::Summary Engine::log_summary() const {
   return options_.log == LogStorage::none ? log_.summary() : log().summary();
+}
+
+std::optional<trace::EnergyReport> Engine::energy() const {
+  if (!meter_) return std::nullopt;
+  return meter_->report();
 }
 
 /// A short log is not worth starting a thread.

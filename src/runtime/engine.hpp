@@ -4,10 +4,13 @@
 #include <future>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "runtime/clock.hpp"
+#include "runtime/energy_meter.hpp"
 #include "runtime/host_image.hpp"
 #include "runtime/run_data.hpp"
 
@@ -151,6 +154,8 @@ class Engine : public std::enable_shared_from_this<Engine> {
   /// What `log` would say, also with LogStorage::none.
   std::uint64_t log_hash() const;
   trace::Summary log_summary() const;
+  /// Of everything so far, also with LogStorage::none; nothing if the machine has no prices.
+  std::optional<trace::EnergyReport> energy() const;
   const std::vector<data::Hazard>& hazards();
 
   /// What the layer above keeps with a context.
@@ -169,6 +174,8 @@ class Engine : public std::enable_shared_from_this<Engine> {
   std::shared_ptr<R> submit(Stream& stream, Args&&... args) {
     auto request = std::make_shared<R>(processors_, stream.next_number(), std::forward<Args>(args)...);
     stream.submit(request, *host_);
+    if constexpr (std::is_same_v<R, TransferRequest>)
+      if (meter_) meter_->submitted(*request);
     return request;
   }
   std::shared_ptr<const Storage> allocate(const TensorSpec& spec);
@@ -197,6 +204,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   device::Device device_;
   device::Processors processors_;
   trace::OpLog log_;
+  const std::unique_ptr<EnergyMeter> meter_;  // null: the machine has no prices
   StorageSpace space_;
   Requests requests_;
   Completed completed_;

@@ -89,6 +89,7 @@ NdArray Engine::read(TensorState& tensor, const Region& region) {
   if (&stream != &tensor.stream())
     if (auto writer = last_writer(tensor)) request->comes_after(std::move(writer));
   stream.submit(request, *host_);
+  if (meter_) meter_->submitted(*request);
   if (options_.data) request->buffer.resize(static_cast<std::size_t>(request->moved().count()));
   wait(*request);
   if (!options_.data) return image;

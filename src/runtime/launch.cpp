@@ -195,6 +195,10 @@ std::shared_ptr<Request> Engine::launch(const LaunchSpec& spec,
   current_stream().submit(request, *host_);
   launches_[static_cast<std::size_t>(sip)].push_back(request);
   if (watcher_) watcher_(*request);
+  if (meter_)
+    meter_->submitted(*request, [this](PeCoord pe, address::VirtAddr begin, Bytes size, auto& out) {
+      return find_memory(pe, begin, size, out);
+    });
   return request;
 }
 

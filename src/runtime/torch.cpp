@@ -179,6 +179,7 @@ isa::AnyCommand Torch::command(const trace::Op& op) const {
 
 std::uint64_t Torch::log_hash() const { return engine_->log_hash(); }
 trace::Summary Torch::log_summary() const { return engine_->log_summary(); }
+std::optional<trace::EnergyReport> Torch::energy() const { return engine_->energy(); }
 
 std::vector<LinkQueue> Torch::link_queues() const {
   device::Device& device = engine_->device();

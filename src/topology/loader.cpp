@@ -102,6 +102,20 @@ void check_override_target(const std::string& path, const std::string& group, co
          suggest(meant, paths, "parts"));
 }
 
+/// An optional section that the file leaves out begins to exist when one of its values is set.
+YamlNode* find_or_make(YamlNode& root, const std::string& group, const YamlPlace& place) {
+  if (YamlNode* found = find_path(root, group)) return found;
+  const SchemaEntry* entry = find_entry(group);
+  if (!entry || !entry->optional) return nullptr;
+  const std::size_t dot = group.rfind('.');
+  YamlNode* above = dot == std::string::npos ? &root : find_or_make(root, group.substr(0, dot), place);
+  if (!above || above->kind != YamlNode::Kind::map) return nullptr;
+  YamlNode section{.kind = YamlNode::Kind::map};
+  section.place = place;
+  above->set(dot == std::string::npos ? group : group.substr(dot + 1), std::move(section));
+  return find_path(root, group);
+}
+
 void apply_override(YamlNode& root, const std::string& text) {
   auto given = parse_override(text);
   if (!given)
@@ -112,7 +126,7 @@ void apply_override(YamlNode& root, const std::string& text) {
   const std::string group = path.substr(0, path.rfind('.') == std::string::npos ? 0 : path.rfind('.'));
   const std::string key = group.empty() ? path : path.substr(group.size() + 1);
   check_override_target(path, group, place);
-  YamlNode* parent = find_path(root, group);
+  YamlNode* parent = find_or_make(root, group, place);
   if (!parent || parent->kind != YamlNode::Kind::map) return;  // the missing part is reported on reading
   if (key == "attrs" && is_component(group)) {                 // several values of one component
     require_map(value, path);
@@ -143,6 +157,7 @@ class MachineLoader {
  private:
   void read_entry(const SchemaEntry& entry) {
     const YamlNode* node = find_path(root_, entry.path);
+    if (!node && entry.optional) return;
     if (!node) refuse_missing(entry);
     const bool empty_component = node->kind == YamlNode::Kind::null && !entry.kind.empty();
     if (!empty_component) require_map(*node, entry.path);

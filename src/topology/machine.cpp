@@ -16,6 +16,10 @@ const Group& Machine::group(std::string_view path) const {
   return *found;
 }
 
+bool Machine::has(std::string_view path) const {
+  return std::any_of(groups_.begin(), groups_.end(), [&](const Group& g) { return g.path == path; });
+}
+
 const ParamSet& Machine::at(std::string_view path) const { return group(path).params; }
 
 std::string Machine::where(std::string_view path) const {
@@ -78,6 +82,7 @@ std::vector<std::string> Machine::idealised() const {
   note("MMU", "pe.pe_mmu", "overhead_ns", 0.5);
   if (const double wire = at("system").number("ns_per_mm"); wire < 0.05)
     notes.push_back(fmt::format("wires {} ns/mm", wire));
+  if (!has("energy")) notes.emplace_back("energy 0 pJ");
   return notes;
 }
 

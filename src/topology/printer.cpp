@@ -27,8 +27,17 @@ void print_component(std::string& out, const Group& group) {
                      last_name(group.path), group.kind, group.impl, flow_map(group.params));
 }
 
-void print_section(std::string& out, const Group& group) {
-  out += fmt::format("{}{}:\n", indent(depth(group.path)), last_name(group.path));
+/// A section without any value or part is written as an empty map: nothing at all would be no map.
+bool is_empty(const Machine& machine, const Group& section) {
+  const auto is_inside = [&](const Group& g) { return g.path.starts_with(section.path + "."); };
+  const auto is_given = [&](const Param& param) { return section.params.has(param.name); };
+  return std::ranges::none_of(machine.groups(), is_inside) &&
+         std::ranges::none_of(section.params.params(), is_given);
+}
+
+void print_section(std::string& out, const Machine& machine, const Group& group) {
+  out += fmt::format("{}{}:{}\n", indent(depth(group.path)), last_name(group.path),
+                     is_empty(machine, group) ? " {}" : "");
   for (const Param& param : group.params.params())
     if (group.params.has(param.name))
       out += fmt::format("{}{}: {}\n", indent(depth(group.path) + 1), param.name,
@@ -40,7 +49,7 @@ void print_section(std::string& out, const Group& group) {
 std::string to_yaml(const Machine& machine) {
   std::string out;
   for (const Group& group : machine.groups())
-    group.is_component() ? print_component(out, group) : print_section(out, group);
+    group.is_component() ? print_component(out, group) : print_section(out, machine, group);
   return out;
 }
 

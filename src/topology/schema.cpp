@@ -2,11 +2,58 @@
 
 #include <algorithm>
 
+#include "kernbench/dtype.hpp"
+
 namespace kernbench::topology {
 namespace {
 
-std::vector<SchemaEntry> make_schema() {
+/// What something costs in energy. Without a value it costs nothing, and a run that does it says so.
+Param price(std::string name, std::string doc) {
+  return Param::number(std::move(name), 0, {0, 1e6}, std::move(doc)).optional();
+}
+
+std::vector<Param> mac_prices() {
+  std::vector<Param> params;
+  for (const DType dtype : kAllDTypes)
+    params.push_back(
+        price(std::string(to_string(dtype)) + "_pj",
+              "a multiply-add of the matrix unit whose wider operand is " + std::string(to_string(dtype))));
+  return params;
+}
+
+std::vector<SchemaEntry> energy_schema() {
+  constexpr bool kOptional = true;
   return {
+      {"energy",
+       "",
+       {price("hbm_read_pj_per_byte", "bytes read from HBM"),
+        price("hbm_write_pj_per_byte", "bytes written to HBM"),
+        price("sram_read_pj_per_byte", "bytes read from a cube's SRAM"),
+        price("sram_write_pj_per_byte", "bytes written to a cube's SRAM"),
+        price("tcm_read_pj_per_byte", "bytes read from a TCM, by transfers and by the units"),
+        price("tcm_write_pj_per_byte", "bytes written to a TCM, by transfers and by the units"),
+        price("router_pj_per_byte", "bytes through a router, or through the IO chiplet's network: one hop"),
+        price("ucie_pj_per_byte", "bytes over a UCIe crossing, from die to die"),
+        price("pcie_pj_per_byte", "bytes over one PCIe link: from SIP to switch, or from switch to host"),
+        price("launch_pj", "a program started on a PE")},
+       kOptional},
+      {"energy.mac", "", mac_prices(), kOptional},
+      {"energy.vector",
+       "",
+       {price("simple_pj", "an element of an operation that takes pe_math.simple_cycles"),
+        price("divide_pj", "an element of an operation that takes pe_math.divide_cycles"),
+        price("transcendental_pj", "an element of an operation that takes pe_math.transcendental_cycles")},
+       kOptional},
+      {"energy.static",
+       "",
+       {price("pe_w", "always, each PE"), price("cube_w", "always, each cube beside its PEs"),
+        price("sip_w", "always, each SIP beside its cubes")},
+       kOptional},
+  };
+}
+
+std::vector<SchemaEntry> make_schema() {
+  std::vector<SchemaEntry> all = {
       {"system", "", {Param::number("ns_per_mm", 0.01, {0, 100}, "delay of every wire per length")}},
       {"system.sips",
        "",
@@ -58,6 +105,8 @@ std::vector<SchemaEntry> make_schema() {
         Param::integer("control_bytes", 0, {0, 65536},
                        "size of a control message; 0: it pays latency only")}},
   };
+  for (SchemaEntry& entry : energy_schema()) all.push_back(std::move(entry));
+  return all;
 }
 
 }  // namespace

@@ -14,6 +14,7 @@ struct SchemaEntry {
   std::string path;
   std::string kind;
   std::vector<Param> params;
+  bool optional = false;  // a file may leave the section out; the machine then has no such group
 };
 
 /// Parents come before their children.

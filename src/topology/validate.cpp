@@ -113,6 +113,23 @@ void check_rows_model(const Machine& machine) {
            "make refresh_ns less than refresh_interval_ns");
 }
 
+/// Energy is counted in whole femtojoules, and a milliwatt is one per picosecond.
+void check_energy(const Machine& machine) {
+  for (const Group& group : machine.groups()) {
+    if (group.path != "energy" && !group.path.starts_with("energy.")) continue;
+    for (const Param& param : group.params.params()) {
+      if (!group.params.has(param.name)) continue;
+      const double thousandths = group.params.number(param.name) * 1000;
+      if (std::abs(thousandths - std::round(thousandths)) < 1e-6 * std::max(1.0, thousandths)) continue;
+      const bool is_power = param.name.ends_with("_w");
+      refuse(machine, fmt::format("{}.{}", group.path, param.name),
+             fmt::format("'{}' of {} is no whole number of {}", param.name, group.params.number(param.name),
+                         is_power ? "milliwatts" : "femtojoules"),
+             "energy is counted exactly: give at most three digits after the point");
+    }
+  }
+}
+
 }  // namespace
 
 void validate(const Machine& machine) {
@@ -122,6 +139,7 @@ void validate(const Machine& machine) {
   check_places(machine);
   check_memories(machine);
   check_rows_model(machine);
+  check_energy(machine);
 }
 
 }  // namespace kernbench::topology
