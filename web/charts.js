@@ -1,7 +1,7 @@
 // Small charts, drawn by hand: stacked bars, lines over time, a roofline.
 import { make, svg, withTip } from "./dom.js";
 import { colourOf } from "./colour.js";
-import { count, figure, percent, ticks, time } from "./format.js";
+import { count, figure, percent, power, ticks, time } from "./format.js";
 
 /** Parts are {name, ps}; `whole` is the time the full width stands for. */
 export function stack(parts, whole) {
@@ -53,6 +53,21 @@ function timeLines(series, bucket, width, height) {
   for (const s of series)
     parts.push(svg("path", { d: "M" + s.values.map((v, i) => `${x(i + 0.5).toFixed(1)} ${y(v).toFixed(1)}`).join("L"), fill: "none",
       stroke: colourOf(s.name), "stroke-width": 1.8, "stroke-linejoin": "round" }, svg("title", {}, s.name)));
+  return parts;
+}
+
+/** Watts over time: every value stands for a stretch of `stretch` ps, the last for what is left until `end`. */
+export function powerOverTime(watts, stretch, end) {
+  return fitted(200, "power over time", (width) => powerSteps(watts, stretch, end, width, 200));
+}
+
+function powerSteps(watts, stretch, end, width, height) {
+  const most = Math.max(1e-12, ...watts), marks = ticks(0, most, 4), top = Math.max(most, marks[marks.length - 1]);
+  const x = (t) => LEFT + 14 + (t / Math.max(1, end)) * (width - LEFT - 14 - RIGHT), y = (w) => TOP + (1 - w / top) * (height - TOP - BOTTOM);
+  const parts = marks.map((w) => [svg("path", { class: "axis", d: `M${LEFT + 14} ${y(w)}H${width - RIGHT}` }), svg("text", { x: LEFT + 8, y: y(w) + 4, "text-anchor": "end" }, power(w))]);
+  for (const t of ticks(0, end, width / 130)) parts.push(svg("text", { x: Math.min(x(t), width - RIGHT - 18), y: height - 8, "text-anchor": "middle" }, time(t)));
+  const steps = watts.map((w, i) => `${i === 0 ? "M" : "L"}${x(i * stretch).toFixed(1)} ${y(w).toFixed(1)}H${x(i + 1 === watts.length ? end : (i + 1) * stretch).toFixed(1)}`).join("");
+  parts.push(svg("path", { d: steps, fill: "none", stroke: "var(--accent)", "stroke-width": 1.8, "stroke-linejoin": "round" }, svg("title", {}, "power")));
   return parts;
 }
 

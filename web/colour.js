@@ -6,6 +6,7 @@ const KNOWN = {
   dma_write: "#2f9163", tile_dma_out: "#2f9163", tcm_read: "#9a6a9a", tcm_write: "#c05a8a", queue: "#b8433f",
   ipcq_send: "#b8433f", ipcq_recv: "#cf7f62", control: "#5d6b7a", program: "#5d6b7a", host_launch: "#46556a", host_map: "#77879a",
   host_write: "#4f7f9a", host_read: "#5f6f9a", launch: "#3566c4", write: "#4f7f9a", read: "#5f6f9a",
+  sram: "#826c1c", tcm: "#9a6a9a", routers: "#12807f", ucie: "#2b9fc0", pcie: "#4a7d2f", matrix: "#3566c4", vector: "#7a4fb5", static: "#5d6b7a", other: "#77879a",
   map: "#826c1c", unmap: "#a9864a", install: "#92527a", start: "#5d6b7a", operand: "#12807f", issue: "#826c1c", engine: "#3566c4", credit: "#b8433f",
 };
 const OTHERS = ["#826c1c", "#4a7d2f", "#92527a", "#3f7aa6", "#a0522d", "#5b62a8"];

@@ -16,6 +16,22 @@ export function time(ps) {
   return digits(ps, 0) + " ps";
 }
 
+function scaled(value, units) {
+  let unit = 0;
+  while (Math.abs(value) >= 1000 && unit + 1 < units.length) { value /= 1000; unit++; }
+  return digits(value, Math.abs(value) >= 100 ? 1 : 3) + " " + units[unit];
+}
+
+/** Picojoules in the unit that fits: `1.234 µJ`. */
+export function energy(pj) {
+  return scaled(pj, ["pJ", "nJ", "µJ", "mJ", "J", "kJ", "MJ"]);
+}
+
+/** Watts likewise. */
+export function power(watts) {
+  return watts === 0 ? "0 W" : Math.abs(watts) < 1 ? scaled(watts * 1e6, ["µW", "mW", "W"]) : scaled(watts, ["W", "kW", "MW"]);
+}
+
 /** All digits of it, in ns. */
 export function exactNs(ps) {
   return digits(ps / 1e3, 3) + " ns";

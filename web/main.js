@@ -2,12 +2,13 @@
 import { make } from "./dom.js";
 import { caveats, performance } from "./tables.js";
 import { comparison, titleOf } from "./compare.js";
+import { energySection } from "./energy.js";
 import { floorPlan } from "./plan.js";
 import { nameOf, whatRan, whyThisLong } from "./summary.js";
 import { timeline } from "./timeline.js";
 
 function detailsOf(data) {
-  return [whatRan(data), whyThisLong(data), floorPlan(data), timeline(data), performance(data), caveats(data)];
+  return [whatRan(data), whyThisLong(data), floorPlan(data), timeline(data), performance(data), energySection(data), caveats(data)].filter(Boolean);
 }
 
 function themeButton() {

@@ -119,8 +119,9 @@ struct EnergyReport {
   Time peak_at() const;                     // where the first window with the peak begins
   Time length_of(std::size_t index) const;  // of a window
   double window_w(std::size_t index) const { return watts(windows[index], length_of(index)); }
-  /// The total over two operations per multiply-add; 0 without any.
+  /// Over two operations per multiply-add: the total, and what operations took alone; 0 without any.
   double pj_per_flop() const;
+  double dynamic_pj_per_flop() const;
   /// The power in at most `most` stretches of equal length but the last.
   struct OverTime {
     Time stretch;

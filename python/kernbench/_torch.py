@@ -137,6 +137,10 @@ class Torch(_core.Torch):
         """Where the time went: by resource, by reason, by source line."""
         return self._log().critical_path()
 
+    def energy(self):
+        """What everything so far took in energy: an EnergyReport, or None if the machine file has no `energy` section."""
+        return self._energy()
+
     def hash(self):
         """Over machine, programs and records: equal hashes mean equal runs."""
         return self._log().hash()

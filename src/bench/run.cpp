@@ -262,6 +262,7 @@ RunResult result_of(Torch& torch) {
   Engine& engine = torch.engine();
   add_run(result, torch, engine.options().threads, true);
   add_launches(result, engine, count_afterwards(engine));
+  result.energy = torch.energy();
   result.wall = {0, torch.events(), peak_rss_mb()};
   return result;
 }
@@ -354,6 +355,7 @@ class BenchJob {
     add_launches(result_, *engine_, works_);
     add_warnings(result_, *engine_, works_);
     result_.links = torch.link_queues();
+    result_.energy = torch.energy();
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin_;
     result_.wall = {took.count(), torch.events(), peak_rss_mb(),
                     engine_->device().simulation().counters().threads_missing};

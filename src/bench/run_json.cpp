@@ -6,6 +6,7 @@
 
 #include "kernbench/version.hpp"
 #include "topology/machine_json.hpp"
+#include "trace/energy_json.hpp"
 #include "trace/json.hpp"
 
 namespace kernbench::bench {
@@ -34,9 +35,19 @@ Json results_json(const BenchReport& report) {
   return out;
 }
 
+/// What a launch took; null without prices. A launch that took nothing is not among the requests.
+Json energy_json(const RunResult& result, const LaunchResult& launch) {
+  if (!result.energy) return nullptr;
+  trace::RequestEnergy own{.request = launch.number};
+  for (const trace::RequestEnergy& one : result.energy->requests)
+    if (one.request == launch.number) own = one;
+  return trace::json_of(own, launch.trace.pe_exec, result.energy->sip_static_mw);
+}
+
 Json launches_json(const RunResult& result) {
   Json list = Json::array();
-  for (const auto& [trace, bound, number] : result.launches)
+  for (const LaunchResult& launch : result.launches) {
+    const auto& [trace, bound, number] = launch;
     list.push_back({{"name", trace.name},
                     {"request", number},
                     {"sip", trace.sip},
@@ -48,7 +59,9 @@ Json launches_json(const RunResult& result) {
                     {"note", trace.note},
                     {"compulsory_ns", trace.compulsory.ns()},
                     {"lower_bound_ns", bound.time.ns()},
-                    {"bound_by", bound.resource}});
+                    {"bound_by", bound.resource},
+                    {"energy", energy_json(result, launch)}});
+  }
   return list;
 }
 
@@ -96,6 +109,7 @@ Json to_json(const RunResult& result) {
           {"op_log_summary", trace::json_of(result.summary)},
           {"utilization", utilization_json(result.utilization)},
           {"links", links_json(result.links)},
+          {"energy", result.energy ? trace::json_of(*result.energy) : Json()},
           {"lower_bound_ns", result.lower_bound.time.ns()},
           {"critical_path", result.log ? trace::json_of(result.critical_path) : Json()},
           {"hazards", result.hazards ? hazards_json(*result.hazards) : Json()},

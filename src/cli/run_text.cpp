@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <span>
 
@@ -61,6 +62,31 @@ void put_utilization(std::string& out, const bench::Utilization& u) {
                  "                 HBM {}, busiest link {}{}\n",
                  percent(u.engines.gemm), percent(u.engines.math), percent(u.engines.dma_read),
                  percent(u.engines.dma_write), percent(u.hbm), percent(u.link_max), where);
+}
+
+/// The parts that take most, then the power.
+void put_energy(std::string& out, const RunResult& result) {
+  if (!result.energy) return;
+  const trace::EnergyReport& energy = *result.energy;
+  const auto to = std::back_inserter(out);
+  std::vector<std::pair<Energy, std::string_view>> parts;
+  for (std::size_t i = 0; i < trace::kEnergyParts; ++i)
+    if (energy.parts[i] != Energy())
+      parts.emplace_back(energy.parts[i], to_string(static_cast<EnergyPart>(i)));
+  std::ranges::stable_sort(parts, std::greater(), [](const auto& part) { return part.first; });
+  std::vector<std::string> shares;
+  for (const auto& [part, name] : parts)
+    shares.push_back(fmt::format("{} {}", name, percent(part.joules() / energy.total().joules())));
+  fmt::format_to(to, "energy           {}{}{}\n", to_string(energy.total()), shares.empty() ? "" : ": ",
+                 join(shares));
+  fmt::format_to(to, "power            {} on average, {} at most (over {}, from {} on){}\n",
+                 trace::watts_text(energy.average_w()), trace::watts_text(energy.peak_w()),
+                 to_string(energy.window), to_string(energy.peak_at()),
+                 energy.macs == 0 ? ""
+                                  : fmt::format("; {:.3f} pJ per FLOP, {:.3f} without static",
+                                                energy.pj_per_flop(), energy.dynamic_pj_per_flop()));
+  if (!energy.unpriced.empty())
+    fmt::format_to(to, "                 without a price: {}\n", join(energy.unpriced));
 }
 
 void put_bound(std::string& out, const bench::LowerBound& bound) {
@@ -132,6 +158,7 @@ std::string run_summary(const RunResult& result) {
   fmt::format_to(std::back_inserter(out), "simulated        {} in all, {} records, hash {:016x}\n",
                  to_string(result.total), result.summary.records, result.hash);
   put_utilization(out, result.utilization);
+  put_energy(out, result);
   put_deepest_queue(out, result);
   put_bound(out, result.lower_bound);
   if (result.log)

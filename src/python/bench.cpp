@@ -220,6 +220,7 @@ void bind_result(py::module_& m) {
           "(trace, lower bound in ns, what sets it) of each launch.")
       .def_readonly("summary", &RunResult::summary)
       .def_readonly("critical_path", &RunResult::critical_path)
+      .def_readonly("energy", &RunResult::energy, "None: the machine file has no prices.")
       .def_readonly("hazards", &RunResult::hazards, "None: nobody looked for them.")
       .def_readonly("warnings", &RunResult::warnings, "Queues that limit the bandwidth of their links.")
       .def_readonly("_log", &RunResult::log)

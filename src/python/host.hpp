@@ -191,6 +191,7 @@ void bind_trace(py::module_& m);
 void bind_prototype(py::module_& m);
 void bind_bench(py::module_& m);
 void bind_log(py::module_& m);
+void bind_energy(py::module_& m);
 void bind_dist(py::module_& m);
 void bind_errors(py::module_& m);
 /// The Python exception for what C++ threw.

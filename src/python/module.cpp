@@ -30,6 +30,7 @@ PYBIND11_MODULE(_core, m) {
   kp::bind_trace(m);
   kp::bind_context(m);
   kp::bind_log(m);
+  kp::bind_energy(m);
   kp::bind_dist(m);
   kp::bind_collectives(m);
   kp::bind_bench(m);

@@ -8,6 +8,7 @@
 
 #include "base/yaml.hpp"
 #include "report/line_diff.hpp"
+#include "report/saved_energy.hpp"
 
 namespace kernbench::report {
 namespace {
@@ -133,6 +134,24 @@ void add_moved(Difference& out, const SavedRun& before, const SavedRun& after) {
         m.resource.empty() ? "" : fmt::format(" ({} {:+.3f} ns)", m.resource, m.resource_by.ns())));
 }
 
+/// Figures that are the same are left out, but for the total.
+std::vector<FigureChange> energy_changes(const SavedRun& before, const SavedRun& after) {
+  const Json a = saved_energy(before), b = saved_energy(after);
+  if (a.is_null() || b.is_null()) return {};
+  std::vector<FigureChange> found;
+  const auto add = [&](const std::string& name, const char* unit, const Json& from, const Json& to) {
+    if (!from.is_number() || !to.is_number()) return;
+    if (name == "total" || from != to) found.push_back({name, unit, from.get<double>(), to.get<double>()});
+  };
+  add("total", "pJ", a.at("total_pj"), b.at("total_pj"));
+  for (const auto& [part, value] : a.at("parts").items())
+    if (b.at("parts").contains(part)) add(part, "pJ", value.at("pj"), b.at("parts").at(part).at("pj"));
+  add("per FLOP", "pJ", a.at("pj_per_flop"), b.at("pj_per_flop"));
+  add("average power", "W", a.at("average_w"), b.at("average_w"));
+  add("peak power", "W", a.at("peak_w"), b.at("peak_w"));
+  return found;
+}
+
 }  // namespace
 
 Difference find_difference(const SavedRun& before, const SavedRun& after, const Registry& registry) {
@@ -147,6 +166,7 @@ Difference find_difference(const SavedRun& before, const SavedRun& after, const 
   const SavedPath a = before.critical_path(), b = after.critical_path();
   out.resources = changes(times_of(a.by_resource), times_of(b.by_resource));
   out.path_lines = path_line_changes(before, a, b, pairs);
+  out.energy = energy_changes(before, after);
   add_moved(out, before, after);
   return out;
 }

@@ -31,6 +31,12 @@ struct TimeChange {
   Time by() const { return after - before; }
 };
 
+/// Of the energy: a part in pJ, the power in W.
+struct FigureChange {
+  std::string name, unit;
+  double before = 0, after = 0;
+};
+
 struct Difference {
   bool same = false;  // equal hashes: nothing else is filled in
   Time before, after;
@@ -39,6 +45,7 @@ struct Difference {
   bool reordered = false;                         // the same commands in another order
   std::vector<TimeChange> launches;               // by position and name; largest change first
   std::vector<TimeChange> resources, path_lines;  // of the critical path
+  std::vector<FigureChange> energy;               // if both machines have prices
   std::vector<std::string> moved;                 // operations that moved most
   std::string note;                               // what could not be compared
 };

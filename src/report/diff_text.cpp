@@ -29,6 +29,7 @@ class DiffText {
     times("launches, pe_exec", d_.launches);
     times("critical path, by resource", d_.resources);
     times("critical path, by source line", d_.path_lines);
+    energy();
     moved();
     return std::move(out_);
   }
@@ -82,6 +83,14 @@ class DiffText {
     more(changes.size());
   }
 
+  void energy() {
+    if (d_.energy.empty()) return;
+    put("\n{:<34} {:>16} {:>16} {:>16}\n", "energy", "before", "after", "change");
+    for (const FigureChange& c : d_.energy)
+      put("  {:<32} {:>16.3f} {:>16.3f} {:>+16.3f} {}\n", c.name, c.before, c.after, c.after - c.before,
+          c.unit);
+  }
+
   void moved() {
     if (!d_.note.empty()) put("\n{}\n", d_.note);
     if (d_.moved.empty()) return;
@@ -107,6 +116,13 @@ Json times_json(const std::vector<TimeChange>& changes) {
   for (const TimeChange& c : changes)
     list.push_back(
         {{"name", c.name}, {"before_ns", c.before.ns()}, {"after_ns", c.after.ns()}, {"by_ns", c.by().ns()}});
+  return list;
+}
+
+Json energy_json(const std::vector<FigureChange>& changes) {
+  Json list = Json::array();
+  for (const FigureChange& c : changes)
+    list.push_back({{"name", c.name}, {"unit", c.unit}, {"before", c.before}, {"after", c.after}});
   return list;
 }
 
@@ -138,6 +154,7 @@ std::string to_json(const Difference& d) {
                 {"launches", times_json(d.launches)},
                 {"critical_path", times_json(d.resources)},
                 {"critical_path_by_line", times_json(d.path_lines)},
+                {"energy", energy_json(d.energy)},
                 {"moved", d.moved},
                 {"note", d.note}});
   return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -11,6 +11,7 @@
 #include "base/text.hpp"
 #include "ccl/config.hpp"
 #include "report/knobs.hpp"
+#include "report/saved_energy.hpp"
 
 namespace kernbench::report {
 namespace {
@@ -48,6 +49,7 @@ class Explanation {
     by_line();
     waits();
     launches();
+    energy();
     return std::move(out_);
   }
 
@@ -140,6 +142,29 @@ class Explanation {
         share >= kNear ? "it is at its bound" : "latency, dependencies or sharing take the rest");
   }
 
+  /// Parts and operations, the largest first.
+  void energy() {
+    const Json all = saved_energy(run_);
+    if (all.is_null()) return;
+    put("\nwhere the energy went: {:.3f} uJ, {:.3f} W on average, {:.3f} W at most\n",
+        all.at("total_pj").get<double>() / 1e6, all.at("average_w").get<double>(),
+        all.at("peak_w").get<double>());
+    for (const char* view : {"parts", "operations"}) {
+      std::vector<std::pair<double, std::string>> rows;
+      for (const auto& [name, value] : all.at(view).items())
+        if (value.at("pj").get<double>() > 0) rows.emplace_back(value.at("pj").get<double>(), name);
+      std::ranges::stable_sort(rows, std::greater(), [](const auto& row) { return row.first; });
+      put("  by {}\n", view == std::string_view("parts") ? "part" : "operation");
+      for (const auto& [pj, name] : rows)
+        put("    {:<14} {:>16.3f} uJ {:>8}\n", name, pj / 1e6,
+            share_text(pj / all.at("total_pj").get<double>()));
+    }
+    if (!all.at("pj_per_flop").is_null())
+      put("  {:.3f} pJ per FLOP, {:.3f} without static\n", all.at("pj_per_flop").get<double>(),
+          all.at("dynamic_pj_per_flop").get<double>());
+    for (const auto& key : all.at("unpriced")) put("  without a price: {}\n", key.get<std::string>());
+  }
+
   const SavedRun& run_;
   const SavedPath path_;
   const std::vector<SavedLine> lines_;
@@ -182,7 +207,8 @@ std::string explanation_json(const SavedRun& run) {
                     {"critical_path", json_of(path.by_resource, "resource")},
                     {"by_reason", json_of(path.by_reason, "reason")},
                     {"by_line", json_of(path.by_line, "line")},
-                    {"launches", launches}};
+                    {"launches", launches},
+                    {"energy", saved_energy(run)}};
   return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -28,8 +28,9 @@ std::string_view embedded(std::string_view name) {
 }
 
 /// In the order in which they need each other.
-constexpr std::array kReportModules = {"format.js",  "dom.js",  "colour.js",   "charts.js", "summary.js",
-                                       "compare.js", "plan.js", "timeline.js", "tables.js", "main.js"};
+constexpr std::array kReportModules = {"format.js",  "dom.js",     "colour.js", "charts.js",
+                                       "summary.js", "compare.js", "plan.js",   "timeline.js",
+                                       "tables.js",  "energy.js",  "main.js"};
 constexpr std::array kAppModules = {"format.js",   "dom.js",       "colour.js", "charts.js",
                                     "summary.js",  "plan.js",      "api.js",    "machine_page.js",
                                     "run_page.js", "runs_page.js", "app.js"};

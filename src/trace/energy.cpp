@@ -89,6 +89,10 @@ double EnergyReport::pj_per_flop() const {
   return macs == 0 ? 0 : total().pj() / (2 * static_cast<double>(macs));
 }
 
+double EnergyReport::dynamic_pj_per_flop() const {
+  return macs == 0 ? 0 : dynamic().pj() / (2 * static_cast<double>(macs));
+}
+
 EnergyReport::OverTime EnergyReport::over_time(std::size_t most) const {
   const std::size_t each = std::max<std::size_t>(1, (windows.size() + most - 1) / most);
   OverTime out{.stretch = window * static_cast<std::int64_t>(each), .watts = {}};

@@ -56,6 +56,7 @@ Json json_of(const EnergyReport& report) {
           {"peak_at_ns", report.peak_at().ns()},
           {"window_ns", report.window.ns()},
           {"pj_per_flop", report.macs == 0 ? Json() : Json(report.pj_per_flop())},
+          {"dynamic_pj_per_flop", report.macs == 0 ? Json() : Json(report.dynamic_pj_per_flop())},
           {"parts", std::move(parts)},
           {"operations", std::move(operations)},
           {"unpriced", report.unpriced},
@@ -88,7 +89,9 @@ std::string to_text(const EnergyReport& report) {
   fmt::format_to(to, "power        {} on average, {} at most (over {}, at {})\n",
                  watts_text(report.average_w()), watts_text(report.peak_w()), to_string(report.window),
                  to_string(report.peak_at()));
-  if (report.macs > 0) fmt::format_to(to, "per FLOP     {:.3f} pJ\n", report.pj_per_flop());
+  if (report.macs > 0)
+    fmt::format_to(to, "per FLOP     {:.3f} pJ, {:.3f} pJ without static\n", report.pj_per_flop(),
+                   report.dynamic_pj_per_flop());
   for (const std::string& key : report.unpriced) fmt::format_to(to, "no price     {}\n", key);
   return out;
 }

@@ -226,10 +226,10 @@ TEST(RunJson, HasEveryKey) {
   const auto json = to_json(run_shipped("matmul-composite", {"M=64"}));
   std::vector<std::string> keys;
   for (const auto& [key, value] : json.items()) keys.push_back(key);
-  EXPECT_THAT(
-      keys, ElementsAre("kernbench", "bench", "options", "device", "machine", "ccl", "ok", "verified",
-                        "complaints", "failure", "sim", "launches", "op_log_summary", "utilization", "links",
-                        "lower_bound_ns", "critical_path", "hazards", "warnings", "results", "wall"));
+  EXPECT_THAT(keys, ElementsAre("kernbench", "bench", "options", "device", "machine", "ccl", "ok", "verified",
+                                "complaints", "failure", "sim", "launches", "op_log_summary", "utilization",
+                                "links", "energy", "lower_bound_ns", "critical_path", "hazards", "warnings",
+                                "results", "wall"));
   EXPECT_EQ(json["options"]["M"], 64);
   EXPECT_EQ(json["options"]["variant"], "ref_ref");
   EXPECT_TRUE(json["verified"].is_null());

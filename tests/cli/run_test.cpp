@@ -416,5 +416,25 @@ TEST_F(RunCommand, ADiskThatIsFullWhileSavingIsBadInputAndLeavesNothing) {
   EXPECT_EQ(files(), 0u);
 }
 
+TEST_F(RunCommand, ShowsEnergyAndPowerOfAMachineWithPrices) {
+  const std::vector<std::string> words = {"run", "--bench", "matmul-composite", "M=32", "K=64", "N=32"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), words.begin(), words.end());
+    return succeeds(more);
+  };
+  EXPECT_THAT(with({"--topology", "realistic"}),
+              AllOf(HasSubstr("\nenergy           "), HasSubstr("static "), HasSubstr("\npower            "),
+                    HasSubstr(" on average, "), HasSubstr(" pJ per FLOP")));
+  EXPECT_THAT(with({"--topology", "small"}), Not(HasSubstr("\nenergy ")));
+  EXPECT_THAT(with({"--topology", "small", "--set", "energy.mac.f16_pj=0.5"}),
+              AllOf(HasSubstr("energy           32.768 nJ: matrix 100.0 %\n"),
+                    HasSubstr("without a price: energy.hbm_read")));
+  EXPECT_THAT(with({"--topology", "small", "--log", "none", "--set", "energy.mac.f16_pj=0.5"}),
+              HasSubstr("32.768 nJ"));
+  EXPECT_THAT(succeeds({"describe", "energy"}),
+              AllOf(HasSubstr("hbm_read_pj_per_byte"), HasSubstr("holds: mac, vector, static")));
+  EXPECT_THAT(succeeds({"describe", "energy.static"}), HasSubstr("number of W"));
+}
+
 }  // namespace
 }  // namespace kernbench

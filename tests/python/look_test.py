@@ -47,6 +47,21 @@ def test_the_op_log_goes_to_pandas_and_to_a_file(torch, tmp_path):
     assert again.compare(torch.log())
 
 
+def test_energy_adds_up_exactly(torch):
+    assert torch.energy() is None and torch.result().energy is None  # no prices in this machine
+    machine = kb.Machine("small", ["energy.hbm_read_pj_per_byte=2.5", "energy.vector.simple_pj=0.4", "energy.static.pe_w=1"])
+    with kb.Torch(machine) as priced:
+        x = priced.zeros((32, 64), "f32", dp=kb.DPPolicy(cube="column_wise", pe="column_wise"))
+        priced.wait(priced.launch("double", double, x))
+        energy = priced.energy()
+    assert energy.parts["hbm"] == 32 * 256 * 2500 and energy.parts["vector"] == 32 * 64 * 400
+    assert sum(energy.parts.values()) == sum(energy.operations.values()) == energy.total_fj
+    assert energy.static_fj == energy.total_fj - energy.dynamic_fj
+    assert energy.peak_w >= energy.average_w > 32 and energy.pj_per_flop is None
+    assert "energy.tcm_read_pj_per_byte" in energy.unpriced and json.loads(energy.to_json())["total_fj"] == energy.total_fj
+    assert "total" in str(energy) and len(energy.windows_w) >= 1
+
+
 def test_a_saved_run_shows_itself(torch, tmp_path):
     run = torch.save_run(tmp_path / "a.db")
     assert run.hash == torch.hash() and run.total_ns == torch.result().total_ns and run.facts["ops"] == len(torch.log())

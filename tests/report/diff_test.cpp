@@ -32,6 +32,22 @@ TEST_F(Diff, EqualRunsAreTheSame) {
   EXPECT_EQ(nlohmann::json::parse(to_json(difference("a", "b"))).at("same"), true);
 }
 
+TEST_F(Diff, SaysWhatBecameOfTheEnergy) {
+  const std::vector<std::string> dear = {"energy.hbm_read_pj_per_byte=2"},
+                                 cheap = {"energy.hbm_read_pj_per_byte=1"};
+  save_shipped("matmul-composite", {"M=64", "K=64", "N=64"}, file("a"), machine("small", dear));
+  save_shipped("matmul-composite", {"M=64", "K=64", "N=64"}, file("b"), machine("small", cheap));
+  save_shipped("matmul-composite", {"M=64", "K=64", "N=64"}, file("c"));
+  const Difference d = difference("a", "b");
+  ASSERT_GE(d.energy.size(), 2u);
+  EXPECT_EQ(d.energy[0].name, "total");
+  EXPECT_EQ(d.energy[0].before, 2 * d.energy[0].after);
+  EXPECT_EQ(d.energy[0].after, 4 * 8192);  // two tiles of 64 × 32 a side: each operand is read twice
+  EXPECT_EQ(d.energy[1].name, "hbm");
+  EXPECT_THAT(to_text(d), HasSubstr("energy                                       before"));
+  EXPECT_TRUE(difference("a", "c").energy.empty());
+}
+
 TEST_F(Diff, NamesKeysOfTheMachineAndOptions) {
   save_shipped("matmul-composite", {"M=64"}, file("a"));
   save_shipped("matmul-composite", {"M=96"}, file("b"),

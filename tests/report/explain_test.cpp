@@ -180,5 +180,25 @@ TEST_F(ExplainShipped, TellsLinesWithTheirTextBoundsAndAdvice) {
   EXPECT_EQ(json.at("limits").at(0).at("kind"), "HBM");
 }
 
+class SavedEnergyTest : public ::testing::Test, protected testing::TempFolder {};
+
+TEST_F(SavedEnergyTest, IsThatOfTheRun) {
+  const auto result =
+      save_shipped("matmul-composite", {"M=64", "K=64", "N=64"}, file("a"), machine("realistic"));
+  const SavedRun run = SavedRun::open(file("a"));
+  ASSERT_TRUE(result.energy);
+  const auto energy = nlohmann::ordered_json::parse(explanation_json(run)).at("energy");
+  EXPECT_EQ(energy, nlohmann::ordered_json::parse(trace::to_json(*result.energy)));
+  EXPECT_THAT(explanation(run), HasSubstr("where the energy went"));
+  EXPECT_THAT(explanation(run), HasSubstr("by part"));
+}
+
+TEST_F(SavedEnergyTest, IsNotThereWithoutPrices) {
+  save_shipped("matmul-composite", {"M=64", "K=64", "N=64"}, file("a"));
+  const SavedRun run = SavedRun::open(file("a"));
+  EXPECT_TRUE(nlohmann::json::parse(explanation_json(run)).at("energy").is_null());
+  EXPECT_THAT(explanation(run), ::testing::Not(HasSubstr("energy")));
+}
+
 }  // namespace
 }  // namespace kernbench::report

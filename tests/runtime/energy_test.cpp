@@ -128,6 +128,7 @@ TEST(EnergyOfARun, OneProductFetchesMultipliesAndStores) {
                                                 + 4096 * 1070);   // the result of 32 × 32 f32
   EXPECT_EQ(energy->macs, 65536u);
   EXPECT_DOUBLE_EQ(energy->pj_per_flop(), energy->total().pj() / 131072);
+  EXPECT_EQ(energy->dynamic_pj_per_flop(), energy->pj_per_flop());  // nothing is static here
   expect_sums(*energy);
 }
 

@@ -97,6 +97,17 @@ class ReportPage(unittest.TestCase):
                     return texts
         return texts
 
+    def test_energy_has_a_section_where_the_machine_has_prices(self):
+        self.save("energy.db", "matmul-composite", "M=128", "--topology", "realistic")
+        page, energy = self.open("energy.db", look="energy"), self.facts("energy.db")["energy"]
+        self.check_quiet(page)
+        values = page.run("Object.fromEntries([...document.querySelectorAll('#energy [data-key]')].map((e) => [e.dataset.key, e.dataset.value]))")
+        for key in ["total_pj", "average_w", "peak_w", "pj_per_flop"]:
+            self.assertEqual(float(values["energy." + key]), energy[key])
+        for part in ["static", "hbm", "tile_gemm", "Power over time", "matmul"]:
+            self.assertIn(part, page.text("#energy"))
+        self.assertEqual(page.run("document.querySelectorAll('#energy .fitted svg').length"), 1)
+
     def test_every_shipped_bench(self):
         names = {line.split()[0] for line in self.command("list", "benches").splitlines()[1:]} - {"stuck", "race", "many"}
         self.assertGreaterEqual(len(names), 6)

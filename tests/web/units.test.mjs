@@ -1,9 +1,10 @@
 // Units of the page's own code, with node's test runner: node --test tests/web
 import assert from "node:assert/strict";
 import test from "node:test";
-import { bytes, change, exactNs, percent, ticks, time } from "../../web/format.js";
+import { bytes, change, energy, exactNs, percent, power, ticks, time } from "../../web/format.js";
 import { heat, loadAt, meanLoad } from "../../web/colour.js";
 import { roof } from "../../web/charts.js";
+import { energyShares } from "../../web/energy.js";
 import { boundShare, largest, verdict } from "../../web/summary.js";
 import { aligned, yamlValues } from "../../web/compare.js";
 import { loadsByPart, shownLoad } from "../../web/plan.js";
@@ -29,6 +30,17 @@ test("shares, sizes and changes", () => {
   assert.equal(change(100, 75), "−25.0\u202f%");
   assert.equal(change(0, 75), "new");
   assert.equal(change(2, 4096), "×\u202f2,048");
+});
+
+test("energies and powers have the unit that fits", () => {
+  assert.equal(energy(12.5), "12.5 pJ");
+  assert.equal(energy(1_234_567), "1.235 µJ");
+  assert.equal(power(0.25), "250 mW");
+  assert.equal(power(160.126), "160.1 W");
+});
+
+test("parts that took energy, the largest first", () => {
+  assert.deepEqual(energyShares({ hbm: { pj: 1, share: 0.25 }, sram: { pj: 0, share: 0 }, tcm: { pj: 3, share: 0.75 } }).map((s) => s.name), ["tcm", "hbm"]);
 });
 
 test("ticks are round and inside", () => {

@@ -1,0 +1,12 @@
+#include "report/saved_energy.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace kernbench::report {
+
+nlohmann::ordered_json saved_energy(const SavedRun& run) {
+  const std::string text = run.value("energy");
+  return text.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json::parse(text);
+}
+
+}  // namespace kernbench::report
