@@ -1,5 +1,5 @@
 # Two commands do everything: `make run` and `make test`. Both install what is missing, then build.
-.PHONY: run python test test-slow bench build format lint clean help
+.PHONY: run python test test-slow bench validate build format lint clean help
 
 help:
 	@echo "make run     set up, build, run the main job"
@@ -7,6 +7,7 @@ help:
 	@echo "make test    set up, build, run all tests"
 	@echo "make test-slow   run what takes long: every algorithm and mesh kernel with every number of ranks, long examples of the guides"
 	@echo "make bench   set up, build, run the benchmarks beside their SimPy peers"
+	@echo "make validate    compare with formulas, other simulators and published figures: writes docs/validation.md (minutes)"
 	@echo "make lint    check format, layers and clang-tidy        make format   apply clang-format"
 
 # A terminal shows one line that counts; a log only what fails.
@@ -47,6 +48,9 @@ bench:
 	@cmake --build --preset bench $(quietly)
 	@/usr/bin/python3 bench/run.py build/bench
 	@test ! -d build/bench/python || PYTHONPATH=build/bench/python /usr/bin/python3 bench/python_speed.py
+
+validate: python
+	@PYTHONPATH=build/python /usr/bin/python3 scripts/validate.py build/release/kernbench
 
 sources = $(shell git ls-files '*.cpp' '*.hpp')
 format:
