@@ -118,7 +118,7 @@ TEST_P(Explain, SensitivityRanksItFirstAndWhatIsNotUsedGainsExactlyNothing) {
   const Case one = cases()[GetParam()];
   const SavedRun run = save(one);
   const Rerun rerun(run, registry_);
-  const std::vector<Variant> variants = sensitivity(run, rerun, registry_);
+  const std::vector<Variant> variants = sensitivity(rerun);
   const std::vector<VariantResult> results = rerun.all(variants, nullptr);
   std::size_t best = 0;
   for (std::size_t i = 0; i < variants.size(); ++i) {
