@@ -8,6 +8,7 @@
 
 #include "base/yaml.hpp"
 #include "report/line_diff.hpp"
+#include "report/reading.hpp"
 #include "report/saved_energy.hpp"
 
 namespace kernbench::report {
@@ -154,7 +155,9 @@ std::vector<FigureChange> energy_changes(const SavedRun& before, const SavedRun&
 
 }  // namespace
 
-Difference find_difference(const SavedRun& before, const SavedRun& after, const Registry& registry) {
+namespace {
+
+Difference difference_of(const SavedRun& before, const SavedRun& after, const Registry& registry) {
   Difference out{.same = before.hash() == after.hash(), .before = before.total(), .after = after.total()};
   if (out.same) return out;
   out.machine = changes(machine_values(before, registry), machine_values(after, registry));
@@ -169,6 +172,12 @@ Difference find_difference(const SavedRun& before, const SavedRun& after, const 
   out.energy = energy_changes(before, after);
   add_moved(out, before, after);
   return out;
+}
+
+}  // namespace
+
+Difference find_difference(const SavedRun& before, const SavedRun& after, const Registry& registry) {
+  return reading(before.path() + ", " + after.path(), [&] { return difference_of(before, after, registry); });
 }
 
 }  // namespace kernbench::report

@@ -11,6 +11,7 @@
 #include "base/text.hpp"
 #include "ccl/config.hpp"
 #include "report/knobs.hpp"
+#include "report/reading.hpp"
 #include "report/saved_energy.hpp"
 
 namespace kernbench::report {
@@ -184,9 +185,13 @@ std::string change_text(Time before, Time after) {
 
 }  // namespace
 
-std::string explanation(const SavedRun& run) { return Explanation(run).text(); }
+std::string explanation(const SavedRun& run) {
+  return reading(run.path(), [&] { return Explanation(run).text(); });
+}
 
-std::string explanation_json(const SavedRun& run) {
+namespace {
+
+std::string json_of(const SavedRun& run) {
   Json limits = Json::array();
   for (const Limit& limit : find_limits(run))
     limits.push_back({{"kind", to_string(limit.kind)},
@@ -210,6 +215,12 @@ std::string explanation_json(const SavedRun& run) {
                     {"launches", launches},
                     {"energy", saved_energy(run)}};
   return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+std::string explanation_json(const SavedRun& run) {
+  return reading(run.path(), [&] { return json_of(run); });
 }
 
 std::string variants_text(const SavedRun& run, const std::vector<Variant>& variants,

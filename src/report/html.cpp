@@ -13,6 +13,7 @@
 #include "kernbench/error.hpp"
 #include "report/embedded.hpp"
 #include "report/page_data.hpp"
+#include "report/reading.hpp"
 #include "topology/floor_plan.hpp"
 
 namespace kernbench::report {
@@ -123,7 +124,7 @@ std::string html_page(const std::vector<SavedRun>& runs, const topology::Registr
   const std::size_t share = std::max<std::size_t>(1, runs.size());
   PageContent content(registry, {.bars = PageLimits().bars / share, .load = PageLimits().load / share});
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    content.add(runs[i]);
+    reading(runs[i].path(), [&] { content.add(runs[i]); });
     if (i < names.size()) content.rename_last(names[i]);
   }
   return filled(embedded("report.html"), {{"title", as_markup(content.title())},

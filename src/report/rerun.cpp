@@ -9,6 +9,7 @@
 
 #include "base/text.hpp"
 #include "kernbench/error.hpp"
+#include "report/reading.hpp"
 
 namespace kernbench::report {
 namespace {
@@ -48,6 +49,11 @@ const Bench& bench_of(const SavedRun& run, const Registry& registry) {
 
 Rerun::Rerun(const SavedRun& run, const Registry& registry)
     : registry_(registry), yaml_(run.machine()), path_(run.path()), bench_(&bench_of(run, registry)) {
+  reading(run.path(), [&] { read(run); });
+  machine_ = machine_with({});
+}
+
+void Rerun::read(const SavedRun& run) {
   const Json all = Json::parse(run.json());
   options_ = bench_->read_options(words_of(all.at("options")));
   device_ = all.at("device").get<std::string>();
@@ -55,7 +61,6 @@ Rerun::Rerun(const SavedRun& run, const Registry& registry)
   if (all.at("recipe").contains("ccl_text"))  // files written earlier have only its name
     ccl_text_ = all.at("recipe").at("ccl_text").get<std::string>();
   ccl_overrides_ = all.at("recipe").at("ccl_overrides").get<std::vector<std::string>>();
-  machine_ = machine_with({});
 }
 
 topology::Machine Rerun::machine_with(const Overrides& overrides) const {

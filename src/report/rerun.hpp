@@ -45,6 +45,7 @@ class Rerun {
   ccl::Config collectives(const Overrides& overrides = {}) const;
 
  private:
+  void read(const SavedRun& run);
   topology::Machine machine_with(const Overrides& overrides) const;
   bench::RunOptions options_with(const Overrides& overrides) const;
 

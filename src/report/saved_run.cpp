@@ -14,6 +14,7 @@
 #include "base/text.hpp"
 #include "kernbench/error.hpp"
 #include "report/op_rows.hpp"
+#include "report/reading.hpp"
 #include "report/schema.hpp"
 
 namespace kernbench::report {
@@ -33,6 +34,7 @@ using Json = nlohmann::ordered_json;
       {"run-file.foreign", shown_path(path), what, "saved runs are made by 'kernbench run … --save FILE'"});
 }
 
+constexpr std::int64_t kMostBuckets = 65536;
 constexpr std::string_view kMagic{"SQLite format 3\0", 16};
 
 /// The first look, before SQLite has one: is it a database, and is all of it there?
@@ -102,6 +104,7 @@ class SavedRun::Content {
       check_schema();
       read_sums();
       read_run();
+      check_buckets();
     });
   }
 
@@ -122,6 +125,8 @@ class SavedRun::Content {
   }
 
   std::vector<std::vector<Value>> query(std::string_view sql) const;
+  SavedPath critical_path(const SavedRun& run) const;
+  std::size_t buckets() const { return static_cast<std::size_t>(document_.at("buckets")); }
   trace::RunLog log() const {
     std::call_once(log_made_, [this] { log_ = read_log(); });
     return *log_;
@@ -176,6 +181,15 @@ class SavedRun::Content {
     }
     if (!whole || whole->hash != hash.sum().hash || whole->rows != static_cast<std::int64_t>(sums_.size()))
       refuse_damaged(path_, "its table of checksums");
+  }
+
+  /// Tables of load over time are as long as the file says.
+  void check_buckets() const {
+    const auto count = document_.at("buckets").get<std::int64_t>(),
+               length = document_.at("bucket_ps").get<std::int64_t>(),
+               total = document_.at("total_ps").get<std::int64_t>();
+    if (count < 1 || count > kMostBuckets || length < 1 || total < 0 || (total - 1) / length >= count)
+      refuse_damaged(path_, "its buckets of time");
   }
 
   void read_run() {
@@ -403,13 +417,17 @@ std::vector<SavedHazard> SavedRun::hazards() const {
 }
 
 SavedPath SavedRun::critical_path() const {
+  return reading(path(), [&] { return content_->critical_path(*this); });
+}
+
+SavedPath SavedRun::Content::critical_path(const SavedRun& run) const {
   SavedPath path;
-  content_->each("critical_path", [&](const TableReader& row) {
+  each("critical_path", [&](const TableReader& row) {
     path.pieces.push_back({time_at(row, 1), time_at(row, 2), std::string(row.text(3)),
                            std::string(row.text(4)), row.integer(5), row.integer(7), row.maybe_integer(6)});
   });
-  const std::vector<SavedLine> source = lines();
-  const std::vector<SavedProgram> owners = programs();
+  const std::vector<SavedLine> source = run.lines();
+  const std::vector<SavedProgram> owners = run.programs();
   std::map<std::string, Time> resources, reasons, places;
   for (const SavedPiece& piece : path.pieces) {
     const Time time = piece.end - piece.begin;
@@ -426,7 +444,7 @@ SavedPath SavedRun::critical_path() const {
 
 std::vector<SavedLoad> SavedRun::loads() const {
   std::vector<SavedLoad> all;
-  const std::size_t buckets = std::strtoull(value("buckets").c_str(), nullptr, 10);
+  const std::size_t buckets = content_->buckets();
   content_->each("links_over_time", [&](const TableReader& row) {
     if (all.empty() || all.back().link != row.integer(0))
       all.push_back({row.integer(0), std::vector<double>(buckets)});

@@ -11,6 +11,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "report/reading.hpp"
 #include "report/trace_output.hpp"
 #include "report/traced_ops.hpp"
 
@@ -369,7 +370,7 @@ class Writer {
 }  // namespace
 
 TraceSize write_trace(const SavedRun& run, const std::string& path, const TraceOptions& options) {
-  return Writer(run, path, options).write();
+  return reading(run.path(), [&] { return Writer(run, path, options).write(); });
 }
 
 }  // namespace kernbench::report

@@ -74,8 +74,8 @@ TEST(RunBench, ARunCanBeStoppedBetweenTwoEvents) {
   const auto host = [&](Torch& torch) {
     program(torch);
     torch.synchronize();
-    stop = true;
     program(torch);
+    stop = true;
     EXPECT_THROW(torch.synchronize(), Interrupted);
     EXPECT_EQ(torch.traces().size(), 4u);  // nothing of the second was done
     stop = false;
