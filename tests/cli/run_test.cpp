@@ -417,7 +417,7 @@ TEST_F(RunCommand, ADiskThatIsFullWhileSavingIsBadInputAndLeavesNothing) {
 }
 
 TEST_F(RunCommand, ShowsEnergyAndPowerOfAMachineWithPrices) {
-  const std::vector<std::string> words = {"run", "--bench", "matmul-composite", "M=32", "K=64", "N=32"};
+  const std::vector<std::string> words = {"--bench", "matmul-composite", "M=32", "K=64", "N=32"};
   const auto with = [&](std::vector<std::string> more) {
     more.insert(more.begin(), words.begin(), words.end());
     return succeeds(more);
@@ -431,9 +431,9 @@ TEST_F(RunCommand, ShowsEnergyAndPowerOfAMachineWithPrices) {
                     HasSubstr("without a price: energy.hbm_read")));
   EXPECT_THAT(with({"--topology", "small", "--log", "none", "--set", "energy.mac.f16_pj=0.5"}),
               HasSubstr("32.768 nJ"));
-  EXPECT_THAT(succeeds({"describe", "energy"}),
+  EXPECT_THAT(kernbench::succeeds({"describe", "energy"}),
               AllOf(HasSubstr("hbm_read_pj_per_byte"), HasSubstr("holds: mac, vector, static")));
-  EXPECT_THAT(succeeds({"describe", "energy.static"}), HasSubstr("number of W"));
+  EXPECT_THAT(kernbench::succeeds({"describe", "energy.static"}), HasSubstr("number of W"));
 }
 
 }  // namespace
