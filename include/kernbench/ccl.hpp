@@ -125,7 +125,7 @@ struct Validator {
 };
 
 /// What a collective has to move, for formulas.
-struct Work {
+struct Load {
   const Members& members;
   std::int64_t elements = 0;       // that each PE holds of the input
   std::int64_t tile_elements = 1;  // that fit into a slot
@@ -140,7 +140,7 @@ struct Work {
 /// A count that follows from an algorithm's definition.
 struct Formula {
   std::string text;  // for people; ws is the number of ranks
-  std::function<std::int64_t(const Work&)> value;
+  std::function<std::int64_t(const Load&)> value;
 };
 
 enum class Collective {

@@ -29,7 +29,7 @@ std::size_t MapSegment::index_of(Bytes offset) const {
     return std::min(static_cast<std::size_t>(offset.count() / uniform_.count()), pieces_.size() - 1);
   }
   const auto after = std::upper_bound(pieces_.begin(), pieces_.end(), offset,
-                                      [](Bytes b, const Piece& piece) { return b < piece.offset; });
+                                      [](Bytes b, const Place& place) { return b < place.offset; });
   return static_cast<std::size_t>(after - pieces_.begin()) - 1;
 }
 
@@ -47,8 +47,8 @@ void MapSegment::append_pieces(Bytes offset, Bytes size, std::vector<PhysPiece>&
 }
 
 PhysAddr MapSegment::address_of(Bytes offset) const {
-  const Piece& piece = pieces_[index_of(offset)];
-  return piece.begin + (offset - piece.offset);
+  const Place& place = pieces_[index_of(offset)];
+  return place.begin + (offset - place.offset);
 }
 
 /// The first window that ends after `a`: the one that holds it, or else the nearest above.

@@ -39,7 +39,7 @@ class MapSegment {
   void append_pieces(Bytes offset, Bytes size, std::vector<PhysPiece>& out) const;
 
  private:
-  struct Piece {
+  struct Place {
     Bytes offset;  // from the base
     PhysAddr begin;
   };
@@ -49,7 +49,7 @@ class MapSegment {
   VirtAddr base_;
   Bytes size_;
   Bytes uniform_;  // the size of every piece but the last, when they are alike: found by division; else 0
-  std::vector<Piece> pieces_;
+  std::vector<Place> pieces_;
   std::string name_;
 };
 

@@ -101,7 +101,7 @@ std::string to_text(const Plan& plan, const std::vector<LinkWindow>& windows) {
   text += fmt::format("rings     {}\n", rings_text(plan));
   text += fmt::format("credits   {}\n", rules_text(plan.wiring.rules));
   if (const auto n = plan.settings.n_elem) {
-    const Work work{plan.members, *n, std::max<std::int64_t>(1, plan.wiring.rules.slot_size.count() / 2)};
+    const Load work{plan.members, *n, std::max<std::int64_t>(1, plan.wiring.rules.slot_size.count() / 2)};
     text += fmt::format("work      {} elements of f16 on each PE: {} in {}\n", *n,
                         plural(plan.algorithm.messages.value(work), "message"),
                         plural(plan.algorithm.rounds.value(work), "round"));

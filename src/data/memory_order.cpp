@@ -48,7 +48,7 @@ ClockPtr MemoryOrder::end_of(std::uint32_t number) {
   auto& r = request(number);
   if (r.completed) return r.end;
   std::vector<ClockPtr> ends{clocks_.with(r.start, r.stream, r.position + 1)};
-  for (const auto origin : r.lines) ends.push_back(end_of_line(*lines_[origin]));
+  for (const auto origin : r.timelines) ends.push_back(end_of_timeline(*timelines_[origin]));
   r.end = clocks_.join(ends);
   r.completed = true;
   return r.end;
@@ -61,98 +61,98 @@ ClockPtr MemoryOrder::end_of_all(const std::vector<std::uint32_t>& requests) {
   return ends_[&requests] = clocks_.join(ends);
 }
 
-ClockPtr MemoryOrder::end_of_line(Line& line) {
-  const auto all = static_cast<CommandIndex>(line.program->commands().size());
-  return after_fence(line, issue_clock(line, all), all);
+ClockPtr MemoryOrder::end_of_timeline(Timeline& mine) {
+  const auto all = static_cast<CommandIndex>(mine.program->commands().size());
+  return after_fence(mine, issue_clock(mine, all), all);
 }
 
-MemoryOrder::Line& MemoryOrder::line(std::uint32_t origin) {
-  if (origin >= lines_.size()) lines_.resize(origin + 1);
-  if (lines_[origin]) return *lines_[origin];
+MemoryOrder::Timeline& MemoryOrder::timeline(std::uint32_t origin) {
+  if (origin >= timelines_.size()) timelines_.resize(origin + 1);
+  if (timelines_[origin]) return *timelines_[origin];
   const auto& from = facts_.origin(origin);
   auto& r = request(from.launch);
-  auto& line = *(lines_[origin] = std::make_unique<Line>());
+  auto& mine = *(timelines_[origin] = std::make_unique<Timeline>());
   if (from.program == nullptr) {
-    line.agent = r.stream;
-    line.base = r.position;
-    line.issue.push_back({0, r.start});
-    return line;
+    mine.agent = r.stream;
+    mine.base = r.position;
+    mine.issue.push_back({0, r.start});
+    return mine;
   }
   const auto [pe, is_new] = pes_.try_emplace(from.pe, agents_, 0);
   if (is_new) ++agents_;
   const auto& commands = from.program->commands();
-  line.program = from.program;
-  line.agent = pe->second.first;
-  line.base = pe->second.second;
+  mine.program = from.program;
+  mine.agent = pe->second.first;
+  mine.base = pe->second.second;
   pe->second.second += commands.size();
   // A PE runs one program after the other.
-  line.issue.push_back({0, clocks_.with(r.start, line.agent, line.base)});
-  line.steps.resize(commands.size());
+  mine.issue.push_back({0, clocks_.with(r.start, mine.agent, mine.base)});
+  mine.steps.resize(commands.size());
   for (CommandIndex i = 0; i < commands.size(); ++i)
-    if (holds_issue(commands[i].kind)) line.controls.push_back(i);
-  r.lines.push_back(origin);
-  return line;
+    if (holds_issue(commands[i].kind)) mine.controls.push_back(i);
+  r.timelines.push_back(origin);
+  return mine;
 }
 
 // ── clocks of commands ──
 
 /// What a command before the fence learned from a receive is known after it.
-ClockPtr MemoryOrder::after_fence(Line& line, ClockPtr before, CommandIndex fence) {
+ClockPtr MemoryOrder::after_fence(Timeline& mine, ClockPtr before, CommandIndex fence) {
   std::vector<ClockPtr> learned{before};
-  for (auto i = line.last_fence; i < fence; ++i)
-    if (line.program->command(i).kind == CommandKind::ipcq_recv) learned.push_back(clock_of(line, i));
-  return clocks_.with(clocks_.join(learned), line.agent, line.base + fence);
+  for (auto i = mine.last_fence; i < fence; ++i)
+    if (mine.program->command(i).kind == CommandKind::ipcq_recv) learned.push_back(clock_of(mine, i));
+  return clocks_.with(clocks_.join(learned), mine.agent, mine.base + fence);
 }
 
-void MemoryOrder::pass(Line& line, CommandIndex control) {
-  const auto& c = line.program->command(control);
-  auto clock = line.issue.back().clock;
+void MemoryOrder::pass(Timeline& mine, CommandIndex control) {
+  const auto& c = mine.program->command(control);
+  auto clock = mine.issue.back().clock;
   if (c.kind == CommandKind::fence) {
-    clock = after_fence(line, clock, control);
-    line.last_fence = control;
+    clock = after_fence(mine, clock, control);
+    mine.last_fence = control;
   } else if (c.kind == CommandKind::wait) {
-    clock = clocks_.join(clock, clock_of(line, line.program->waited(c)));
+    clock = clocks_.join(clock, clock_of(mine, mine.program->waited(c)));
   }
-  if (clock != line.issue.back().clock) line.issue.push_back({control + 1, clock});
+  if (clock != mine.issue.back().clock) mine.issue.push_back({control + 1, clock});
 }
 
 /// Whoever asks has been issued, so what held back issue before it has passed.
-ClockPtr MemoryOrder::issue_clock(Line& line, CommandIndex command) {
-  while (line.controls_passed < line.controls.size() && line.controls[line.controls_passed] < command)
-    pass(line, line.controls[line.controls_passed++]);
-  if (line.issue.back().from <= command) return line.issue.back().clock;
-  const auto after = std::ranges::upper_bound(line.issue, command, {}, &Mark::from);
+ClockPtr MemoryOrder::issue_clock(Timeline& mine, CommandIndex command) {
+  while (mine.controls_passed < mine.controls.size() && mine.controls[mine.controls_passed] < command)
+    pass(mine, mine.controls[mine.controls_passed++]);
+  if (mine.issue.back().from <= command) return mine.issue.back().clock;
+  const auto after = std::ranges::upper_bound(mine.issue, command, {}, &Mark::from);
   return std::prev(after)->clock;
 }
 
-ClockPtr MemoryOrder::clock_of(Line& line, CommandIndex command) {
-  const ClockPtr known = line.steps[command].known;
-  return known == nullptr ? issue_clock(line, command) : known;
+ClockPtr MemoryOrder::clock_of(Timeline& mine, CommandIndex command) {
+  const ClockPtr known = mine.steps[command].known;
+  return known == nullptr ? issue_clock(mine, command) : known;
 }
 
-ClockPtr MemoryOrder::operands_clock(Line& line, CommandIndex command) {
-  const ClockPtr issue = issue_clock(line, command);
+ClockPtr MemoryOrder::operands_clock(Timeline& mine, CommandIndex command) {
+  const ClockPtr issue = issue_clock(mine, command);
   ClockPtr clock = nullptr;
   bool same_issue = false;  // then a producer knew what issue does
-  for_producers(*line.program, command, [&](CommandIndex producer) {
-    clock = clocks_.join(clock, clock_of(line, producer));
-    same_issue = same_issue || producer >= line.issue.back().from;
+  for_producers(*mine.program, command, [&](CommandIndex producer) {
+    clock = clocks_.join(clock, clock_of(mine, producer));
+    same_issue = same_issue || producer >= mine.issue.back().from;
   });
   return same_issue ? clock : clocks_.join(issue, clock);
 }
 
-void MemoryOrder::note(Line& line, CommandIndex command, ClockPtr clock) {
-  line.steps[command].ended = ++now_;
-  line.steps[command].known = clock;
+void MemoryOrder::note(Timeline& mine, CommandIndex command, ClockPtr clock) {
+  mine.steps[command].ended = ++now_;
+  mine.steps[command].known = clock;
 }
 
 void MemoryOrder::ended(const Event& event) {
-  auto& l = line(event.origin);
+  auto& l = timeline(event.origin);
   if (l.program != nullptr) note(l, event.command, operands_clock(l, event.command));
 }
 
 void MemoryOrder::sent(const Event& event, const Message& message) {
-  auto& l = line(event.origin);
+  auto& l = timeline(event.origin);
   const auto clock = operands_clock(l, event.command);
   if (l.steps[event.command].ended == 0) note(l, event.command, clock);
   if (message.ring >= sent_.size()) sent_.resize(message.ring + 1);
@@ -160,7 +160,7 @@ void MemoryOrder::sent(const Event& event, const Message& message) {
 }
 
 void MemoryOrder::received(const Event& event, const Message& message) {
-  auto& l = line(event.origin);
+  auto& l = timeline(event.origin);
   if (message.ring >= sent_.size()) sent_.resize(message.ring + 1);
   auto& sent = sent_[message.ring];
   const auto found = std::ranges::find(sent, message.number, &Sent::number);
@@ -174,18 +174,18 @@ void MemoryOrder::received(const Event& event, const Message& message) {
 
 void MemoryOrder::overlapped(const Event& earlier, const Event& later) {
   if (earlier.origin == later.origin && earlier.command != later.command && later.command != isa::kNone)
-    line(later.origin).overlaps[later.command].push_back(earlier.command);
+    timeline(later.origin).overlaps[later.command].push_back(earlier.command);
 }
 
-Agent MemoryOrder::agent_of(const Event& event) { return line(event.origin).agent; }
+Agent MemoryOrder::agent_of(const Event& event) { return timeline(event.origin).agent; }
 
 std::uint64_t MemoryOrder::position_of(const Event& event) {
-  const auto& l = line(event.origin);
+  const auto& l = timeline(event.origin);
   return l.program == nullptr ? l.base : l.base + event.command;
 }
 
 ClockPtr MemoryOrder::clock_of(const Event& event) {
-  auto& l = line(event.origin);
+  auto& l = timeline(event.origin);
   return l.program == nullptr ? l.issue.front().clock : clock_of(l, event.command);
 }
 
@@ -199,7 +199,7 @@ class MemoryOrder::Search {
         target_(target),
         agent_(order.agent_of(target)),
         position_(order.position_of(target)),
-        ended_(order.line(target.origin).steps[target.command].ended) {}
+        ended_(order.timeline(target.origin).steps[target.command].ended) {}
 
   bool reaches_from(const Event& start) {
     push(start);
@@ -215,13 +215,13 @@ class MemoryOrder::Search {
  private:
   void push(const Event& event) {
     const auto ended =
-        order_.line(event.origin).steps[event.command].ended;  // 0: a send whose bytes are on their way
+        order_.timeline(event.origin).steps[event.command].ended;  // 0: a send whose bytes are on their way
     const bool later = event == target_ || ended == 0 || ended > ended_;
     if (later && seen_.emplace(event.origin, event.command).second) open_.push_back(event);
   }
 
   void push_causes(const Event& event) {
-    auto& l = order_.line(event.origin);
+    auto& l = order_.timeline(event.origin);
     const auto push_own = [&](CommandIndex c) { push({event.origin, c}); };
     for_producers(*l.program, event.command, push_own);
     if (const auto found = l.overlaps.find(event.command); found != l.overlaps.end())
@@ -232,7 +232,7 @@ class MemoryOrder::Search {
 
   /// What issue waited for: back to the last fence one by one; before it everything, of which only receives
   /// can know of another PE.
-  void push_waited(Line& l, const Event& event) {
+  void push_waited(Timeline& l, const Event& event) {
     auto control = std::ranges::lower_bound(l.controls, event.command);
     while (control != l.controls.begin()) {
       const auto at = *--control;
@@ -242,7 +242,7 @@ class MemoryOrder::Search {
     }
   }
 
-  void push_receives_before(const Line& l, std::uint32_t origin, CommandIndex fence) {
+  void push_receives_before(const Timeline& l, std::uint32_t origin, CommandIndex fence) {
     for (auto c = l.receives.rbegin(); c != l.receives.rend() && l.steps[*c].ended > ended_; ++c)
       if (*c < fence) push({origin, *c});
   }
@@ -259,7 +259,7 @@ class MemoryOrder::Search {
 bool MemoryOrder::is_before(const Event& a, const Event& b) {
   if (Clock::covers(clock_of(b), agent_of(a), position_of(a))) return true;
   // The clocks know all there is to know of host requests and whole launches.
-  if (line(a.origin).program == nullptr || line(b.origin).program == nullptr) return false;
+  if (timeline(a.origin).program == nullptr || timeline(b.origin).program == nullptr) return false;
   return Search(*this, a).reaches_from(b);
 }
 

@@ -59,7 +59,7 @@ class MemoryOrder {
     std::uint64_t ended = 0;   // when, counted from 1
     Event send = {};           // of a receive
   };
-  struct Line {  // a program at work, or a transfer of the host
+  struct Timeline {  // a program at work, or a transfer of the host
     const isa::Program* program = nullptr;
     Agent agent = 0;
     std::uint64_t base = 0;  // position of its first command
@@ -75,7 +75,7 @@ class MemoryOrder {
     ClockPtr start = nullptr;
     std::uint64_t position = 0;
     Agent stream = 0;
-    std::vector<std::uint32_t> lines;
+    std::vector<std::uint32_t> timelines;
     bool completed = false;
     ClockPtr end = nullptr;
   };
@@ -91,25 +91,25 @@ class MemoryOrder {
   };
   class Search;
 
-  Line& line(std::uint32_t origin);
+  Timeline& timeline(std::uint32_t origin);
   Request& request(std::uint32_t number);
   ClockPtr end_of(std::uint32_t request);
   ClockPtr end_of_all(const std::vector<std::uint32_t>& requests);
-  ClockPtr end_of_line(Line& line);
+  ClockPtr end_of_timeline(Timeline& mine);
 
-  ClockPtr issue_clock(Line& line, isa::CommandIndex command);
-  void pass(Line& line, isa::CommandIndex control);
-  ClockPtr after_fence(Line& line, ClockPtr before, isa::CommandIndex fence);
-  ClockPtr clock_of(Line& line, isa::CommandIndex command);
-  ClockPtr operands_clock(Line& line, isa::CommandIndex command);
-  void note(Line& line, isa::CommandIndex command, ClockPtr clock);
+  ClockPtr issue_clock(Timeline& mine, isa::CommandIndex command);
+  void pass(Timeline& mine, isa::CommandIndex control);
+  ClockPtr after_fence(Timeline& mine, ClockPtr before, isa::CommandIndex fence);
+  ClockPtr clock_of(Timeline& mine, isa::CommandIndex command);
+  ClockPtr operands_clock(Timeline& mine, isa::CommandIndex command);
+  void note(Timeline& mine, isa::CommandIndex command, ClockPtr clock);
 
   RunFacts& facts_;
   std::uint64_t now_ = 0;
   Agent agents_ = 0;
   Clocks clocks_;
-  std::vector<std::unique_ptr<Line>> lines_;        // by origin
-  std::vector<std::unique_ptr<Request>> requests_;  // by number
+  std::vector<std::unique_ptr<Timeline>> timelines_;  // by origin
+  std::vector<std::unique_ptr<Request>> requests_;    // by number
   std::map<std::uint32_t, Stream> streams_;
   std::map<const std::vector<std::uint32_t>*, ClockPtr> ends_;  // of requests that many come after
   std::map<PeCoord, std::pair<Agent, std::uint64_t>> pes_;      // and the next free position

@@ -31,14 +31,14 @@ Range range_of(const tl::Slice& slice, std::int64_t extent, int axis, const Shap
 }
 
 /// The rows of the matrix that the leading axes choose, in order, neighbours joined.
-std::vector<Region::Run> rows_of(const std::vector<Range>& ranges, const Shape& tensor) {
-  std::vector<Region::Run> runs = {{0, 1}};
+std::vector<Region::Rows> rows_of(const std::vector<Range>& ranges, const Shape& tensor) {
+  std::vector<Region::Rows> runs = {{0, 1}};
   for (std::size_t axis = 0; axis + 1 < ranges.size(); ++axis) {
     const std::int64_t extent = tensor[static_cast<int>(axis)];
-    std::vector<Region::Run> next;
+    std::vector<Region::Rows> next;
     for (const auto& run : runs)
       for (std::int64_t row = run.row; row < run.row + run.rows; ++row) {
-        const Region::Run mine{row * extent + ranges[axis].begin, ranges[axis].count};
+        const Region::Rows mine{row * extent + ranges[axis].begin, ranges[axis].count};
         if (!next.empty() && next.back().row + next.back().rows == mine.row)
           next.back().rows += mine.rows;
         else

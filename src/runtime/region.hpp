@@ -13,11 +13,11 @@ namespace kernbench::runtime {
 
 /// Some rows of the tensor's matrix and of each the same columns.
 struct Region {
-  struct Run {
+  struct Rows {
     std::int64_t row, rows;
   };
   Shape shape;  // as whoever asks sees it: an indexed axis is gone
-  std::vector<Run> runs;
+  std::vector<Rows> runs;
   std::int64_t col = 0, cols = 0;
 
   static Region whole(const Layout& layout);

@@ -43,7 +43,7 @@ void check_numbers(const CollectiveTest& test, std::int64_t n, const FunctionalO
   for (std::size_t i = 0; i < wanted.size(); ++i)
     ASSERT_EQ(result.tensors[i].back(), wanted[i]) << "PE " << to_string(test.members().pes()[i]);
   EXPECT_TRUE(result.unread.empty());
-  const Work work{test.members(), elements(test, n), kSlot.count() / 2};
+  const Load work{test.members(), elements(test, n), kSlot.count() / 2};
   EXPECT_EQ(result.messages, test.algorithm().messages.value(work));
   EXPECT_EQ(result.rounds, test.algorithm().rounds.value(work));
 }

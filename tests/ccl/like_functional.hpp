@@ -61,7 +61,7 @@ inline void expect_like_functional(const Settings& settings, const topology::Mac
   EXPECT_EQ(result, functional.tensors);
   EXPECT_EQ(world.messages(), functional.messages);
   const auto elements = elements_of(plan.algorithm.collective, plan.members.world_size(), n);
-  const Work work{plan.members, elements, rules.slot_size.count() / 2};
+  const Load work{plan.members, elements, rules.slot_size.count() / 2};
   EXPECT_EQ(world.messages(), plan.algorithm.messages.value(work));
   EXPECT_EQ(functional.rounds, plan.algorithm.rounds.value(work));
   EXPECT_THAT(world.hazards(), ::testing::IsEmpty());

@@ -31,8 +31,8 @@ Algorithm describe_all_gather() {
       .validator = "multi_pe_sip_local",
       .kernel = all_gather,
       .messages = {"lanes · ws · (ws − 1) · tiles",
-                   [](const Work& w) { return w.lanes() * w.ranks() * (w.ranks() - 1) * w.tiles(); }},
-      .rounds = {"ws − 1", [](const Work& w) { return w.ranks() - 1; }}};
+                   [](const Load& w) { return w.lanes() * w.ranks() * (w.ranks() - 1) * w.tiles(); }},
+      .rounds = {"ws − 1", [](const Load& w) { return w.ranks() - 1; }}};
 }
 
 }  // namespace kernbench::ccl

@@ -43,11 +43,11 @@ Algorithm describe_all_to_all() {
           .kernel = all_to_all,
           .links = pairs,
           .messages = {"lanes · ws · (ws − 1) · tiles of a part",
-                       [](const Work& w) {
+                       [](const Load& w) {
                          return w.lanes() * w.ranks() * (w.ranks() - 1) * w.tiles(w.elements / w.ranks());
                        }},
           .rounds = {"1: no message carries anything of another",
-                     [](const Work& w) { return w.ranks() == 1 ? 0 : 1; }}};
+                     [](const Load& w) { return w.ranks() == 1 ? 0 : 1; }}};
 }
 
 }  // namespace kernbench::ccl

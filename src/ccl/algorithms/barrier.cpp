@@ -16,8 +16,8 @@ Algorithm describe_barrier() {
           .collective = Collective::barrier,
           .topology = "ring_1d",
           .kernel = barrier,
-          .messages = {"2 · (ws − 1)", [](const Work& w) { return w.lanes() * 2 * (w.ranks() - 1); }},
-          .rounds = {"2 · ⌈(ws − 1) / 2⌉", [](const Work& w) { return 2 * (w.ranks() / 2); }}};
+          .messages = {"2 · (ws − 1)", [](const Load& w) { return w.lanes() * 2 * (w.ranks() - 1); }},
+          .rounds = {"2 · ⌈(ws − 1) / 2⌉", [](const Load& w) { return 2 * (w.ranks() / 2); }}};
 }
 
 }  // namespace kernbench::ccl

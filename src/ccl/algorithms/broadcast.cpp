@@ -22,8 +22,8 @@ Algorithm describe_broadcast() {
           .identical_bits = true,
           .kernel = broadcast,
           .messages = {"lanes · (ws − 1) · tiles",
-                       [](const Work& w) { return w.lanes() * (w.ranks() - 1) * w.tiles(); }},
-          .rounds = {"⌈(ws − 1) / 2⌉", [](const Work& w) { return w.ranks() / 2; }}};
+                       [](const Load& w) { return w.lanes() * (w.ranks() - 1) * w.tiles(); }},
+          .rounds = {"⌈(ws − 1) / 2⌉", [](const Load& w) { return w.ranks() / 2; }}};
 }
 
 }  // namespace kernbench::ccl

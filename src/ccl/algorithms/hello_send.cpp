@@ -20,8 +20,8 @@ Algorithm describe_hello_send() {
           .validator = "single_shard_per_rank",
           .kernel = hello_send,
           .messages = {"ws · tiles (none if ws = 1)",
-                       [](const Work& w) { return w.ranks() == 1 ? 0 : w.lanes() * w.ranks() * w.tiles(); }},
-          .rounds = {"1", [](const Work& w) { return w.ranks() == 1 ? 0 : 1; }}};
+                       [](const Load& w) { return w.ranks() == 1 ? 0 : w.lanes() * w.ranks() * w.tiles(); }},
+          .rounds = {"1", [](const Load& w) { return w.ranks() == 1 ? 0 : 1; }}};
 }
 
 }  // namespace kernbench::ccl

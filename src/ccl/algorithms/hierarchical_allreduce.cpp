@@ -42,13 +42,13 @@ Algorithm describe_hierarchical_allreduce() {
       .kernel = hierarchical_allreduce,
       .messages = {"(SIPs · 2 (PEs − 1) + exchange) · tiles, PEs being those of a SIP, exchange as in "
                    "intersip_allreduce",
-                   [](const Work& w) {
+                   [](const Load& w) {
                      const auto& m = w.members.machine;
                      return (m.sips() * 2 * (m.cubes * m.pes - 1) + exchange_messages(m)) * w.tiles();
                    }},
       .rounds = {
           "2 · (⌈(PEs of a cube − 1) / 2⌉ + hops from the farthest cube to cube 0) + rounds of the exchange",
-          [](const Work& w) {
+          [](const Load& w) {
             return 2 * hops_to_leader(w.members.machine) + exchange_rounds(w.members.machine);
           }}};
 }

@@ -32,13 +32,13 @@ Algorithm described(std::string name, std::string description) {
       .kernel = intercube_allreduce,
       .has_root_cube = true,
       .messages = {"lanes · (SIPs · 2 (cubes − 1) + exchange) · tiles, exchange as in intersip_allreduce",
-                   [](const Work& w) {
+                   [](const Load& w) {
                      const auto& m = w.members.machine;
                      return w.lanes() * (m.sips() * 2 * (m.cubes - 1) + exchange_messages(m)) * w.tiles();
                    }},
       .rounds = {
           "2 · hops from the farthest cube to the root + rounds of the exchange, as in intersip_allreduce",
-          [](const Work& w) {
+          [](const Load& w) {
             return 2 * hops_to_root(w.members.machine) + exchange_rounds(w.members.machine);
           }}};
 }

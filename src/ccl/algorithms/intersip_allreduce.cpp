@@ -42,9 +42,9 @@ Algorithm describe_intersip_allreduce() {
       .messages =
           {"lanes · exchange · tiles, exchange being 2 (ws − 1) in a ring, 2 h (w − 1) + 2 w (h − 1) in a "
            "torus, 2 h (w − 1) + 2 (h − 1) in a mesh",
-           [](const Work& w) { return w.lanes() * exchange_messages(w.members.machine) * w.tiles(); }},
+           [](const Load& w) { return w.lanes() * exchange_messages(w.members.machine) * w.tiles(); }},
       .rounds = {"2 (ws − 1) in a ring, 2 (w + h − 2) in a torus, 2 (⌊w/2⌋ + ⌊h/2⌋) in a mesh",
-                 [](const Work& w) { return exchange_rounds(w.members.machine); }}};
+                 [](const Load& w) { return exchange_rounds(w.members.machine); }}};
 }
 
 }  // namespace kernbench::ccl

@@ -19,7 +19,7 @@ void mesh_allreduce(tl::Context& tl, const Call& call) {
 }
 
 Algorithm describe_mesh_allreduce() {
-  const auto rounds = [](const Work& w) { return w.members.grid.x + w.members.grid.y - 2; };
+  const auto rounds = [](const Load& w) { return w.members.grid.x + w.members.grid.y - 2; };
   return {.name = "mesh_allreduce",
           .description = "Ranks in a w × h grid: the ring of every row, then the ring of every column.",
           .topology = "torus_2d",
@@ -28,7 +28,7 @@ Algorithm describe_mesh_allreduce() {
           .identical_bits = false,
           .kernel = mesh_allreduce,
           .messages = {"ws · (w + h − 2) · tiles",
-                       [rounds](const Work& w) { return w.lanes() * w.ranks() * rounds(w) * w.tiles(); }},
+                       [rounds](const Load& w) { return w.lanes() * w.ranks() * rounds(w) * w.tiles(); }},
           .rounds = {"w + h − 2", rounds}};
 }
 

@@ -20,8 +20,8 @@ Algorithm describe_reduce() {
           .validator = "multi_pe_sip_local",
           .kernel = reduce,
           .messages = {"lanes · (ws − 1) · tiles",
-                       [](const Work& w) { return w.lanes() * (w.ranks() - 1) * w.tiles(); }},
-          .rounds = {"⌈(ws − 1) / 2⌉", [](const Work& w) { return w.ranks() / 2; }}};
+                       [](const Load& w) { return w.lanes() * (w.ranks() - 1) * w.tiles(); }},
+          .rounds = {"⌈(ws − 1) / 2⌉", [](const Load& w) { return w.ranks() / 2; }}};
 }
 
 }  // namespace kernbench::ccl

@@ -28,10 +28,10 @@ Algorithm describe_reduce_scatter() {
           .validator = "multi_pe_sip_local",
           .kernel = reduce_scatter,
           .messages = {"lanes · ws · (ws − 1) · tiles of a part",
-                       [](const Work& w) {
+                       [](const Load& w) {
                          return w.lanes() * w.ranks() * (w.ranks() - 1) * w.tiles(w.elements / w.ranks());
                        }},
-          .rounds = {"ws − 1", [](const Work& w) { return w.ranks() - 1; }}};
+          .rounds = {"ws − 1", [](const Load& w) { return w.ranks() - 1; }}};
 }
 
 }  // namespace kernbench::ccl

@@ -37,8 +37,8 @@ Algorithm describe_ring_allreduce() {
           .identical_bits = false,
           .kernel = ring_allreduce,
           .messages = {"ws · (ws − 1) · tiles",
-                       [](const Work& w) { return w.lanes() * w.ranks() * (w.ranks() - 1) * w.tiles(); }},
-          .rounds = {"ws − 1", [](const Work& w) { return w.ranks() - 1; }}};
+                       [](const Load& w) { return w.lanes() * w.ranks() * (w.ranks() - 1) * w.tiles(); }},
+          .rounds = {"ws − 1", [](const Load& w) { return w.ranks() - 1; }}};
 }
 
 }  // namespace kernbench::ccl

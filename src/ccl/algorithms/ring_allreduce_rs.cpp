@@ -22,7 +22,7 @@ void ring_allreduce_rs(tl::Context& tl, const Call& call) {
 
 namespace {
 
-std::int64_t even_tiles(const Work& w) {
+std::int64_t even_tiles(const Load& w) {
   if (w.elements == 0) return 0;
   const auto rounds = (w.elements + w.ranks() * w.tile_elements - 1) / (w.ranks() * w.tile_elements);
   const auto size = (w.elements + w.ranks() * rounds - 1) / (w.ranks() * rounds);
@@ -42,8 +42,8 @@ Algorithm describe_ring_allreduce_rs() {
           .identical_bits = true,
           .kernel = ring_allreduce_rs,
           .messages = {"2 · (ws − 1) · tiles, tiles being a multiple of ws where elements allow",
-                       [](const Work& w) { return w.lanes() * 2 * (w.ranks() - 1) * even_tiles(w); }},
-          .rounds = {"2 · (ws − 1)", [](const Work& w) { return 2 * (w.ranks() - 1); }}};
+                       [](const Load& w) { return w.lanes() * 2 * (w.ranks() - 1) * even_tiles(w); }},
+          .rounds = {"2 · (ws − 1)", [](const Load& w) { return 2 * (w.ranks() - 1); }}};
 }
 
 }  // namespace kernbench::ccl

@@ -20,8 +20,8 @@ Algorithm describe_send_recv() {
           .mapper = "all_pes",
           .validator = "multi_pe_sip_local",
           .kernel = send_recv,
-          .messages = {"lanes · tiles", [](const Work& w) { return w.lanes() * w.tiles(); }},
-          .rounds = {"1", [](const Work&) { return 1; }}};
+          .messages = {"lanes · tiles", [](const Load& w) { return w.lanes() * w.tiles(); }},
+          .rounds = {"1", [](const Load&) { return 1; }}};
 }
 
 }  // namespace kernbench::ccl

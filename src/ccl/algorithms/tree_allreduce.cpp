@@ -24,7 +24,7 @@ void tree_allreduce(tl::Context& tl, const Call& call) {
 }
 
 Algorithm describe_tree_allreduce() {
-  const auto rounds = [](const Work& w) {
+  const auto rounds = [](const Load& w) {
     return 2 * (std::bit_width(static_cast<unsigned>(w.ranks())) - 1);
   };
   return {.name = "tree_allreduce",
@@ -34,7 +34,7 @@ Algorithm describe_tree_allreduce() {
           .identical_bits = true,
           .kernel = tree_allreduce,
           .messages = {"2 · (ws − 1) · tiles",
-                       [](const Work& w) { return w.lanes() * 2 * (w.ranks() - 1) * w.tiles(); }},
+                       [](const Load& w) { return w.lanes() * 2 * (w.ranks() - 1) * w.tiles(); }},
           .rounds = {"2 · ⌊log2 ws⌋", rounds}};
 }
 
