@@ -73,7 +73,7 @@ double peak_kib() {
   return static_cast<double>(usage.ru_maxrss);
 }
 
-/// Of what was visited, so that nobody can leave the visit out.
+/// A sum over what was visited, so that nobody can leave the visit out.
 std::uint64_t checksum(const Graph& graph) {
   std::uint64_t sum = 0;
   for (std::uint32_t i = 0; i < graph.node_count(); ++i)

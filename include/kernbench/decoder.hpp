@@ -47,7 +47,7 @@ struct DecoderWeights {
 
 class DecoderLayer {
  public:
-  /// Of the calling rank. InputError (`decoder.…`) if heads, kv_heads or ffn do not divide by the ranks.
+  /// For the calling rank. InputError (`decoder.…`) if heads, kv_heads or ffn do not divide by the ranks.
   DecoderLayer(Torch& torch, const DecoderShape& shape, const DecoderRun& run);
 
   /// Where x lies, and the result.

@@ -46,7 +46,7 @@ ProductPlan plan_product(std::int64_t m, std::int64_t k, std::int64_t n, int ite
   const std::int64_t cols = panel_of(n, k * itemsize, room.count());
   const ProductPlan with_a{ProductPlan::Keeps::a, rows, a + b * parts(m, std::max(rows, kTile))};
   const ProductPlan with_b{ProductPlan::Keeps::b, cols, b + a * parts(n, std::max(cols, kTile))};
-  // Of two that read as much, the one that keeps less: the products begin when that is there.
+  // Where two read as much, the one that keeps less: the products begin when that is there.
   consider(a <= b ? with_a : with_b);
   consider(a <= b ? with_b : with_a);
   return best;
