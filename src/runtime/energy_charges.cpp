@@ -329,9 +329,26 @@ class ChargeBook::Counter {
     const auto* end = end_of(command);
     if (end == nullptr) return;
     Charge charge;
-    book_.add_flow(charge, tcm_, book_.slot_memory(wiring_->rules(), end->peer),
-                   program_.bytes(command.read[0]));
+    const ValueId sent = command.read[0];
+    const NodeId slot = book_.slot_memory(wiring_->rules(), end->peer);
+    if (in_memory(sent))
+      pass(charge, sent, slot);
+    else
+      book_.add_flow(charge, tcm_, slot, program_.bytes(sent));
     put(OpKind::ipcq_send, charge);
+  }
+
+  /// A reference passes the engine on its way into the slot.
+  void pass(Charge& charge, ValueId sent, NodeId slot) {
+    const NodeId dma = book_.graph_.pe(program_.pe(), NodeKind::pe_dma);
+    const int size = itemsize(program_.value(sent).dtype);
+    isa::for_each_segment(program_, sent, [&](const isa::Segment& s) {
+      if (!find_memory_(program_.pe(), address::VirtAddr(s.address), Bytes(s.elements * size), pieces_))
+        return;
+      for (const address::PhysPiece& piece : pieces_)
+        book_.add_flow(charge, book_.memory_at(piece.begin), dma, piece.size);
+    });
+    book_.add_flow(charge, dma, slot, program_.bytes(sent));
   }
 
   /// Out of its slot, unless it stays there; on to where it is to go; and the credit back to the sender, if the program

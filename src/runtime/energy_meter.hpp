@@ -35,6 +35,9 @@ class EnergyMeter final : public device::OpSink {
   trace::EnergyReport report() const;
 
   void append(int partition, const device::OpRecord& record) override;
+  void departed(int partition, const device::Departure& departure) override {
+    next_.departed(partition, departure);
+  }
 
  private:
   EnergyMeter(device::Device& device, const device::Origins& origins, device::OpSink& next,

@@ -168,6 +168,35 @@ TEST(EnergyOfARun, TheStepsOfACompositeAddUpToIt) {
 }
 
 // host → switch → pcie_ep → io_noc → UCIe → r0c1 → r0c0 → HBM: two PCIe links, one crossing, three routers.
+// 256 B are read from the slice and written into the neighbour's slot. They pass r0c0 to the engine, r0c0 and r0c1 to the
+// neighbour; the credit of 16 B passes both back. The sender's TCM has no part in it.
+TEST(EnergyOfARun, AReferenceThatIsSentIsReadWhereItLiesAndPassesTheTcm) {
+  Torch torch(small(priced()), {.data = false});
+  Engine& engine = torch.engine();
+  const PeCoord from{0, 0, 0}, to{0, 0, 1};
+  device::QueueWiring plan{.name = "pair", .rules = {}, .pes = {}};
+  const auto ring = engine.space().pools().allocate(
+      address::MemorySpace::Tcm, to, {.size = plan.rules.slot_size * plan.rules.slots, .owner = "ring"});
+  plan.pes = {{from, {{"E", to, {}, ring, true, false}}}, {to, {{"W", from, ring, {}, false, true}}}};
+  const auto wiring = engine.processors().queues().add(plan);
+  Tensor x = torch.empty({128}, f16);
+  engine.install(engine.current_stream(), wiring);
+  engine.launch({"pass", {from, to}, {2, 1, 1}, wiring}, {x.state().get()}, [&](tl::Context& tl) {
+    if (tl.program_id(0) == 0)
+      tl.send("E", tl.ref(x.ptr(), {128}, f16));
+    else
+      tl.recv("W", {128}, f16);
+  });
+  torch.synchronize();
+  const auto energy = torch.energy();
+  ASSERT_TRUE(energy);
+  EXPECT_EQ(part(*energy, EnergyPart::hbm), 256 * 31200);
+  EXPECT_EQ(part(*energy, EnergyPart::tcm), 256 * 1070);
+  EXPECT_EQ(part(*energy, EnergyPart::routers), (3 * 256 + 2 * 16) * 301);
+  EXPECT_EQ(fj(other(*energy)), 0);
+  expect_sums(*energy);
+}
+
 TEST(EnergyOfARun, AHostWriteCrossesPcie) {
   Torch torch(small(priced()), {.data = false});
   Tensor x = torch.zeros({2048}, f16);

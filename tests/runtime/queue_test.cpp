@@ -58,7 +58,8 @@ TEST(Queues, AKernelPassesValuesAroundARing) {
 // bytes have left. The host hears of it 2 µs later, and 4 µs after that its write has been acknowledged: what arrives is
 // what was there before.
 TEST(Queues, TheHostMayOverwriteAReferenceThatHasLeft) {
-  Torch torch(load({"sip.cube_mesh.w=6", "cube.ucie.overhead_ns=1000"}));
+  Torch torch(
+      load({"sip.cube_mesh.w=6", "cube.ucie.overhead_ns=1000", "energy.launch_pj=1"}));  // all listeners
   Engine& engine = torch.engine();
   const PeCoord from{0, 0, 0}, to{0, 5, 0};
   device::QueueWiring plan{.name = "far", .rules = {}, .pes = {}};
