@@ -21,7 +21,7 @@ except ImportError as _error:
 from ._core import (DPPolicy, Handle, Machine, Ptr, Shard, ShardSpec, Tensor, Tile, TlContext, Trace, __version__,
                     resolve_dp_policy, shipped_machines)
 from ._errors import (AllocationError, Error, InputError, InternalError, Interrupted, IpcqDeadlock, KernelError, MmuFault,
-                      NoData, RankStopped, SimulationError, SpawnException)
+                      NoData, RankStopped, SimulationError, SpawnException, TensorIndexError)
 from ._bench import Options, bench, describe_bench, list_benches, run_bench
 from ._core import BenchReport, BenchResult, CollectiveCall, CriticalPath, Hazard, Param, Summary, Work
 from ._distributed import Group, ReduceOp

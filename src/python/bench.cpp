@@ -50,7 +50,7 @@ Error::Info info_of(py::handle error) {
   if (!trace) trace = py::none();
   errors.attr("show_traceback")(value, trace);
   throw SimulationError({"bench.failed", fmt::format("bench '{}'", bench),
-                         fmt::format("its host function failed: {}", error.what()), ""});
+                         fmt::format("its host function failed: {}", Raised(error).what()), ""});
 }
 
 /// `fn(torch, options, report)`, the torch over the run's own context.

@@ -18,8 +18,8 @@ namespace {
 void run_rank(const py::object& fn, int rank) {
   try {
     fn(rank);
-  } catch (py::error_already_set& error) {
-    if (!error.matches(PyExc_KeyboardInterrupt)) throw;
+  } catch (const py::error_already_set& error) {
+    if (!error.matches(PyExc_KeyboardInterrupt)) throw Raised(error);
     throw runtime::Interrupted(
         {"python.interrupted", fmt::format("rank {}", rank), "the run was stopped", ""});
   }

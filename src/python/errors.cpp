@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
+
 #include "dist/strand.hpp"
 #include "kernbench/address.hpp"
 #include "kernbench/deadlock.hpp"
@@ -53,6 +55,10 @@ py::object other(const std::exception& error) {
 }
 
 }  // namespace
+
+Raised::Raised(const py::error_already_set& error) : py::error_already_set(error), text_(error.what()) {
+  text_.resize(std::min(text_.size(), text_.find("\n\nAt:\n")));  // pybind11 adds a traceback of its own
+}
 
 py::object to_python(const std::exception_ptr& thrown) {
   try {

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "kernbench/distributed.hpp"
@@ -182,6 +183,16 @@ Handle launch_wired(Torch& torch, const PlainWiring& wiring, const LaunchOptions
                     const std::vector<Tensor>& tensors, const std::function<void(tl::Context&)>& body);
 std::optional<Grid> grid_of(py::handle value);
 Call call_of(const py::object& kernel, const py::tuple& args, const py::dict& kwargs, int tl_at);
+
+/// What a Python function raised. `what()` is its class and text; where it was raised, its traceback says.
+class Raised : public py::error_already_set {
+ public:
+  explicit Raised(const py::error_already_set& error);
+  const char* what() const noexcept override { return text_.c_str(); }
+
+ private:
+  std::string text_;
+};
 
 void bind_machine(py::module_& m);
 void bind_placement(py::module_& m);
