@@ -102,6 +102,7 @@ class Torch(_core.Torch):
         return self._launch_with_queues(name, kernel, args, kwargs, place_of_tl(kernel), grid, topology, mapper, group)
 
     def empty_like(self, other, dtype=None, dp=None, name=""):
+        """A tensor of the shape, dtype and placement of another one."""
         return self.empty(other.shape, dtype or other.dtype, dp if dp is not None else getattr(other, "dp", None), name)
 
     def zeros_like(self, other, dtype=None, dp=None, name=""):
@@ -112,6 +113,9 @@ class Torch(_core.Torch):
 
     def ones(self, shape, dtype="f16", dp=None, name=""):
         return self.full(shape, 1, dtype, dp, name)
+
+    def ones_like(self, other, dtype=None, dp=None, name=""):
+        return self.full_like(other, 1, dtype, dp, name)
 
     def configure(self, ccl="default", overrides=()):
         """The `ccl.yaml` of this context: a file, or `default`. Before anything is submitted."""

@@ -100,13 +100,13 @@ void bind_create(Class& c) {
   c.def(
       "zeros",
       [](const PyTl& s, const tl::Dims& shape, DType t) { return made(s, at_line(s).zeros(shape, t)); },
-      py::arg("shape"), py::arg("dtype"));
+      py::arg("shape"), py::arg("dtype"), "A tile of zeros.");
   c.def(
       "full",
       [](const PyTl& s, const tl::Dims& shape, double value, DType t) {
         return made(s, at_line(s).full(shape, value, t));
       },
-      py::arg("shape"), py::arg("value"), py::arg("dtype"));
+      py::arg("shape"), py::arg("value"), py::arg("dtype"), "A tile of one number.");
   c.def(
       "arange",
       [](const PyTl& s, std::int64_t begin, std::optional<std::int64_t> end) {
@@ -115,13 +115,14 @@ void bind_create(Class& c) {
       py::arg("begin"), py::arg("end") = py::none(), "begin … end−1 as i32; with one argument 0 … begin−1.");
   c.def(
       "cast", [](const PyTl& s, const PyTile& x, DType t) { return made(s, at_line(s).cast(x.get(), t)); },
-      py::arg("x"), py::arg("dtype"));
+      py::arg("x"), py::arg("dtype"), "The same numbers, rounded to another dtype.");
   c.def(
       "bitcast",
       [](const PyTl& s, const PyTile& x, DType t) { return made(s, at_line(s).bitcast(x.get(), t)); },
       py::arg("x"), py::arg("dtype"), "The same bits as another dtype of that size; not of i1.");
   c.def(
-      "copy", [](const PyTl& s, const PyTile& x) { return made(s, at_line(s).copy(x.get())); }, py::arg("x"));
+      "copy", [](const PyTl& s, const PyTile& x) { return made(s, at_line(s).copy(x.get())); }, py::arg("x"),
+      "A tile of its own, of what is a view.");
   c.def(
       "reshape",
       [](const PyTl& s, const PyTile& x, const tl::Dims& shape) {
@@ -137,13 +138,13 @@ void bind_create(Class& c) {
   c.def(
       "expand_dims",
       [](const PyTl& s, const PyTile& x, int axis) { return made(s, at_line(s).expand_dims(x.get(), axis)); },
-      py::arg("x"), py::arg("axis"));
+      py::arg("x"), py::arg("axis"), "A view with one more axis, of one element.");
   c.def(
       "broadcast_to",
       [](const PyTl& s, const PyTile& x, const tl::Dims& shape) {
         return made(s, at_line(s).broadcast_to(x.get(), shape));
       },
-      py::arg("x"), py::arg("shape"));
+      py::arg("x"), py::arg("shape"), "A view of that shape, by NumPy's rules.");
 }
 
 // ── memory and matrix ──
@@ -202,7 +203,8 @@ void bind_memory(Class& c) {
         "A tile from memory. Strides are in elements; lanes that the mask turns off are not read and hold "
         "`other`.");
   c.def("store", &store, py::arg("ptr"), py::arg("tile"), py::arg("strides") = py::none(),
-        py::arg("mask") = py::none());
+        py::arg("mask") = py::none(),
+        "Writes a tile to memory, converted to the tensor's dtype; strides in elements.");
   c.def(
       "ref",
       [](const PyTl& s, py::handle ptr, const tl::Dims& shape, DType t, const tl::Dims& strides) {
@@ -250,11 +252,19 @@ std::string spelled(std::string_view name) {
   return (is_word ? "logical_" : "") + std::string(name);
 }
 
+/// What it costs; what it is, its name says.
+std::string doc_of(const MathOpInfo& info) {
+  const char* const cost = info.cost == MathCost::simple     ? "simple"
+                           : info.cost == MathCost::division ? "divide"
+                                                             : "transcendental";
+  return fmt::format("Element by element, with NumPy's broadcasting; {}_cycles of the vector unit.", cost);
+}
+
 void bind_elementwise(Class& c) {
   for (const MathOpInfo& info : math_ops()) {
     if (!is_call(info)) continue;
     const MathOp op = info.op;
-    const std::string name = spelled(info.name);
+    const std::string name = spelled(info.name), doc = doc_of(info);
     if (info.operands == 1)
       c.def(
           name.c_str(),
@@ -262,7 +272,7 @@ void bind_elementwise(Class& c) {
             const tl::Operand operands[] = {operand_of(x)};
             return made(s, at_line(s).math(op, operands));
           },
-          py::arg("x"));
+          py::arg("x"), doc.c_str());
     else if (info.operands == 2)
       c.def(
           name.c_str(),
@@ -270,7 +280,7 @@ void bind_elementwise(Class& c) {
             const tl::Operand operands[] = {operand_of(a), operand_of(b)};
             return made(s, at_line(s).math(op, operands));
           },
-          py::arg("a"), py::arg("b"));
+          py::arg("a"), py::arg("b"), doc.c_str());
     else
       c.def(
           name.c_str(),
@@ -286,7 +296,8 @@ void bind_elementwise(Class& c) {
                                 : py::arg("b"),
           op == MathOp::where   ? py::arg("b")
           : op == MathOp::clamp ? py::arg("most")
-                                : py::arg("c"));
+                                : py::arg("c"),
+          doc.c_str());
   }
 }
 

@@ -95,6 +95,14 @@ def test_host_tensors_have_no_placement_and_make_no_request():
         placed.copy_(np.zeros(4, np.float16))
 
 
+def test_a_placed_tensor_goes_to_devices_and_not_to_other_dtypes():
+    torch = context_of(engine_of())
+    x = torch.full((4,), 2, dtype="f16")
+    assert x.to("ahbm") is x and x.to("f16") is x and x.to(device="cuda") is x and x.cpu().numpy().tolist() == [2, 2, 2, 2]
+    with pytest.raises(TypeError, match="converts nothing; use copy_"):
+        x.to("f32")
+
+
 def test_launches_that_defer_their_wait():
     from kernbench.policy.placement.dp import DPPolicy
     torch = context_of(engine_of())

@@ -16,7 +16,18 @@ class _Handle:
         return f"<{len(self.shards)} shards of '{self.name}'>"
 
 
-for _name, _member in {"_handle": property(_Handle), "_host_buffer": property(lambda tensor: None), "to": lambda tensor, *_, **__: tensor,
+def _to(tensor, device=None, **_):
+    """Itself: it lies on the machine already, whatever the device is called."""
+    try:
+        dtype = None if device is None else _core.dtype_of(device)
+    except (TypeError, ValueError):
+        return tensor
+    if dtype is None or dtype == tensor.dtype:
+        return tensor
+    raise TypeError(f"to({dtype}) of a tensor of {tensor.dtype}: it converts nothing; use copy_ into a tensor of that dtype")
+
+
+for _name, _member in {"_handle": property(_Handle), "_host_buffer": property(lambda tensor: None), "to": _to,
                        "cpu": lambda tensor: HostTensor(tensor.numpy(), tensor.dtype, tensor.name)}.items():
     setattr(_core.Tensor, _name, _member)
 
