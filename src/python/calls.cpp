@@ -17,12 +17,16 @@ py::object text_of_error() {
   return text;
 }
 
+bool is_pybind11s(const py::object& text) {
+  return text && py::isinstance<py::str>(text) &&
+         std::string(py::str(text)).find("arguments. The following argument types are supported:") !=
+             std::string::npos;
+}
+
 /// The TypeError that is set says what a caller understands, if it is pybind11's.
 void rephrase(PyObject* args, PyObject* kwargs) {
   const auto text = text_of_error();
-  if (!text || !py::isinstance<py::str>(text) ||
-      std::string(py::str(text)).find("incompatible ") == std::string::npos)
-    return;
+  if (!is_pybind11s(text)) return;
   const auto given = kwargs == nullptr ? py::dict() : py::reinterpret_borrow<py::dict>(kwargs);
   PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
   PyErr_Fetch(&type, &value, &trace);

@@ -101,6 +101,19 @@ def test_a_call_with_wrong_arguments_says_what_is_wrong(call, text):
     assert caught.traceback[-2].frame.code.name == "kernel"  # the last is the lambda
 
 
+def test_a_type_error_of_the_kernels_own_stays_as_it_is():
+    class Mine(TypeError):
+        pass
+
+    def kernel(x, tl):
+        raise Mine("two incompatible things")
+
+    with kb.Torch("small") as torch:
+        with pytest.raises(Mine, match="^two incompatible things$") as caught:
+            torch.launch("k", kernel, torch.zeros(4))
+        assert caught.traceback[-1].frame.code.name == "kernel"
+
+
 def test_arguments_of_the_wrong_kind_are_named():
     with kb.Torch("small") as torch:
         with pytest.raises(TypeError, match=r"wait\(\) got \(int\)\. It takes \(handle: Handle\)"):
