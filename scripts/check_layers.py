@@ -12,7 +12,7 @@ import pathlib
 import re
 import sys
 
-LAYERS = ["base", "sim", "topology", "address", "isa", "tl", "device", "trace", "data", "runtime", "ccl", "dist", "nn", "bench",
+LAYERS = ["base", "sim", "models", "topology", "address", "isa", "tl", "device", "trace", "data", "runtime", "ccl", "dist", "nn", "bench",
           "report", "sweep", "web", "cli", "python"]
 # Layers that must not know each other although one stands above the other.
 STRANGERS = [("tl", "device")]

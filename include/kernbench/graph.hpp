@@ -53,6 +53,7 @@ enum class NodeKind : std::uint8_t {
   pe_mmu,
   pe_ipcq,  // of a PE
 };
+inline constexpr std::size_t kNodeKinds = static_cast<std::size_t>(NodeKind::pe_ipcq) + 1;
 inline constexpr std::array kPeParts = {NodeKind::pe_cpu,         NodeKind::pe_scheduler, NodeKind::pe_dma,
                                         NodeKind::pe_fetch_store, NodeKind::pe_gemm,      NodeKind::pe_math,
                                         NodeKind::pe_tcm,         NodeKind::pe_mmu,       NodeKind::pe_ipcq};

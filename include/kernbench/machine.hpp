@@ -29,9 +29,13 @@ struct Group {
   std::string kind;  // empty: a section
   std::string impl;
   ParamSet params;
+  Impl how = {};           // the impl, as it was registered
+  bool is_default = true;  // it is the impl that a file gets that names none
 
   bool is_component() const { return !kind.empty(); }
-  bool operator==(const Group&) const = default;
+  bool operator==(const Group& other) const {
+    return path == other.path && kind == other.kind && impl == other.impl && params == other.params;
+  }
 };
 
 enum class SipTopology { ring_1d, torus_2d, mesh_2d_no_wrap };
@@ -44,6 +48,15 @@ class Machine {
   const Group& group(std::string_view path) const;
   /// Whether there is such a group: files may leave out `energy` and what is in it.
   bool has(std::string_view path) const;
+  /// The behaviour of a component, of the type that its kind has: `behaviour<models::MatrixFactory>("pe.pe_gemm")`. An
+  /// InputError (`topology.no-behaviour`) if its impl was registered without one.
+  template <class T>
+  const T& behaviour(std::string_view path) const {
+    require_behaviour(group(path));
+    return std::get<T>(group(path).how.behaviour);
+  }
+  /// Whether it can be simulated: every component must have a behaviour. `topology check` and every run ask this first.
+  void require_behaviours() const;
   /// Where a group or `group.param` was given: `file:line:col`, `--set …`; the file if it was left out.
   std::string where(std::string_view path) const;
   const std::string& source() const { return source_; }
@@ -61,6 +74,8 @@ class Machine {
   double pe_peak_tflops() const;  // one PE's matrix unit; a multiply-add is 2 operations
   /// What this machine models as free or nearly so: "routers 0 ns", "PCIe 5 ns", "energy 0 pJ".
   std::vector<std::string> idealised() const;
+  /// Whether each row of a strided transfer is charged at its own address in HBM (`pe_dma.strided`; `auto`: as its impl has it).
+  bool gathers() const;
   /// What the models leave out on every machine, whatever its figures are; what a value of the file brings back is said.
   std::vector<std::string> left_out() const;
 
@@ -69,6 +84,7 @@ class Machine {
 
  private:
   friend class MachineLoader;
+  void require_behaviour(const Group& group) const;
   std::vector<Group> groups_;
   std::map<std::string, std::string, std::less<>> places_;
   std::string source_;

@@ -13,7 +13,7 @@ class Largest {
   template <class Name>
   void consider(Time time, Name&& name) {
     if (time <= bound_.time) return;
-    bound_ = {time, name()};
+    bound_ = {time, name(), {}};
   }
   const LowerBound& bound() const { return bound_; }
 
@@ -45,7 +45,9 @@ LowerBound lower_bound(const Workload& work) {
     return fmt::format("one message of {} between {} and {}", to_string(message.bytes),
                        graph.path(message.from), graph.path(message.to));
   });
-  return largest.bound();
+  LowerBound bound = largest.bound();
+  bound.without = work.left_out();
+  return bound;
 }
 
 }  // namespace kernbench::bench

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "bench/workload.hpp"
 
@@ -12,6 +13,7 @@ struct LowerBound {
   Time time;
   std::string
       resource;  // what sets it: `sip0.cube0.pe0.pe_gemm`, a link `a → b`; empty: nothing was asked for
+  std::vector<std::string> without = {};  // components that give no least time: `cube.hbm (acme.fair_hbm)`
 };
 
 LowerBound lower_bound(const Workload& work);

@@ -163,7 +163,8 @@ void add_launches(RunResult& result, Engine& engine, const Workloads& works) {
     of_stream[request->stream().number()].add(launch.bound);
   }
   for (const auto& [stream, bound] : of_stream)
-    if (bound.sum > result.lower_bound.time) result.lower_bound = {bound.sum, bound.longest.resource};
+    if (bound.sum > result.lower_bound.time)
+      result.lower_bound = {bound.sum, bound.longest.resource, bound.longest.without};
   result.utilization = traffic_of(result.launches, begun).over(result.summary, engine.device().graph());
 }
 

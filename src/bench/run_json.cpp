@@ -60,6 +60,7 @@ Json launches_json(const RunResult& result) {
                     {"compulsory_ns", trace.compulsory.ns()},
                     {"lower_bound_ns", bound.time.ns()},
                     {"bound_by", bound.resource},
+                    {"bound_without", bound.without},
                     {"energy", energy_json(result, launch)}});
   }
   return list;

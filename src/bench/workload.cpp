@@ -1,8 +1,10 @@
 #include "bench/workload.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
-#include <cmath>
+#include <optional>
 
 #include "isa/transfer.hpp"
 #include "kernbench/math_op.hpp"
@@ -21,7 +23,7 @@ std::int64_t tiles(std::int64_t extent, std::int64_t tile) {
   return std::max<std::int64_t>(1, (extent + tile - 1) / tile);
 }
 
-constexpr int kAccumulatorBytes = 4;  // an epilogue works on f32
+constexpr DType kAccumulator = DType::f32;  // of an epilogue
 
 }  // namespace
 
@@ -31,35 +33,31 @@ struct Workload::Rates {
       : cycle(Time::from_ns(1 / machine.at("pe").number("clock_ghz"))),
         overhead(machine.at("pe.pe_cpu").time("overhead_ns")),
         dispatch(cycle * machine.at("pe.pe_cpu").integer("dispatch_cycles")),
-        tile_m(machine.at("pe.pe_gemm").integer("tile_m")),
-        tile_k(machine.at("pe.pe_gemm").integer("tile_k")),
-        tile_n(machine.at("pe.pe_gemm").integer("tile_n")),
-        tile_time(cycle * machine.at("pe.pe_gemm").integer("tile_cycles")),
-        vector_bytes(machine.at("pe.pe_math").integer("vector_bytes")),
-        math_cycles{machine.at("pe.pe_math").number("simple_cycles"),
-                    machine.at("pe.pe_math").number("divide_cycles"),
-                    machine.at("pe.pe_math").number("transcendental_cycles")},
-        hbm_slice(machine.hbm_slice()) {}
+        matrix(machine.behaviour<models::MatrixFactory>("pe.pe_gemm")(machine.at("pe.pe_gemm"))),
+        vector(machine.behaviour<models::VectorFactory>("pe.pe_math")(machine.at("pe.pe_math"))),
+        tile(matrix->tile()),
+        hbm_slice(machine.hbm_slice()) {
+    const models::MemoryBehaviour& hbm = machine.behaviour<models::MemoryBehaviour>("cube.hbm");
+    if (hbm.at_least) memory = hbm.at_least(machine.at("cube.hbm"));
+  }
 
-  /// Cycles by class for each vector of lanes, log2(lanes) more for a reduction; fractions of a ps cut off.
-  Time math(MathOp op, std::int64_t elements, int width) const {
-    const std::int64_t lanes = std::max<std::int64_t>(1, vector_bytes / width);
-    const std::int64_t vectors = (elements + lanes - 1) / lanes;
-    double cycles = static_cast<double>(vectors) * math_cycles[static_cast<int>(info(op).cost)];
-    if (info(op).kind == MathKind::reduction) cycles += std::floor(std::log2(static_cast<double>(lanes)));
+  /// Fractions of a picosecond are cut off.
+  Time time(double cycles) const {
     return Time::from_ps(static_cast<std::int64_t>(cycles * static_cast<double>(cycle.ps())));
   }
 
   Time cycle, overhead, dispatch;
-  std::int64_t tile_m, tile_k, tile_n;
-  Time tile_time;
-  std::int64_t vector_bytes;
-  double math_cycles[3];
+  std::unique_ptr<const models::MatrixModel> matrix;
+  std::unique_ptr<const models::VectorModel> vector;
+  models::TileShape tile;
+  std::optional<models::MemoryBound> memory;
   Bytes hbm_slice;
 };
 
 Workload::Workload(const topology::Machine& machine, const topology::Graph& graph)
-    : machine_(machine), graph_(graph), rates_(std::make_shared<const Rates>(machine)) {}
+    : machine_(machine), graph_(graph), rates_(std::make_shared<const Rates>(machine)) {
+  if (!rates_->memory) leave_out("cube.hbm");
+}
 
 /// Goes through one program.
 class Workload::Counter {
@@ -83,6 +81,8 @@ class Workload::Counter {
   const std::map<std::uint32_t, Queued>& queued() const { return queued_; }  // by number of direction
   Bytes tcm_read() const { return tcm_read_; }                               // by the units
   Bytes tcm_write() const { return tcm_write_; }                             // likewise
+  bool has_gemm_bound() const { return !no_gemm_bound_; }
+  bool has_math_bound() const { return !no_math_bound_; }
 
  private:
   void add(const isa::Command& command) {
@@ -186,17 +186,35 @@ class Workload::Counter {
 
   void add_compute(const isa::Command& command) {
     const auto reads = program_.reads(command);
+    models::Moved all{.fetch = {}, .store = program_.bytes(command.result)};
     for (const ValueId id : reads)
-      if (program_.value(id).kind != isa::ValueKind::scalar) tcm_read_ += program_.distinct_bytes(id);
-    tcm_write_ += program_.bytes(command.result);
+      if (program_.value(id).kind != isa::ValueKind::scalar) all.fetch += program_.distinct_bytes(id);
     if (command.kind == CommandKind::gemm) {
       const isa::GemmSize size = program_.gemm_size(command);
-      work_.gemm += product_time(size.m, size.k, size.n) * size.batches;
-      return;
+      const models::Product product{size.m,          size.k,          size.n,
+                                    dtype(reads[0]), dtype(reads[1]), dtype(command.result)};
+      add_moved(rates_.matrix->moved(product, all));
+      return add_product(product, size.batches);
     }
-    int width = itemsize(program_.value(command.result).dtype);
-    for (const ValueId id : reads) width = std::max(width, itemsize(program_.value(id).dtype));
-    add_math(command.op, rates_.math(command.op, program_.math_elements(command), width));
+    DType widest = dtype(command.result);
+    for (const ValueId id : reads)
+      if (itemsize(dtype(id)) > itemsize(widest)) widest = dtype(id);
+    const models::VectorWork work{command.op, program_.math_elements(command), widest};
+    add_moved(rates_.vector->moved(work, all));
+    add_vector(work);
+  }
+
+  void add_moved(const models::Moved& bytes, std::int64_t times = 1) {
+    tcm_read_ += bytes.fetch * times;
+    tcm_write_ += bytes.store * times;
+  }
+
+  DType dtype(ValueId id) const { return program_.value(id).dtype; }
+
+  void add_product(const models::Product& product, std::int64_t batches = 1) {
+    const auto cycles = rates_.matrix->at_least(product);
+    if (cycles) work_.gemm += rates_.time(*cycles) * batches;
+    no_gemm_bound_ |= !cycles;
   }
 
   void add_math(MathOp op, Time time) {
@@ -204,27 +222,55 @@ class Workload::Counter {
     by_operation_[static_cast<std::size_t>(op)] += time;
   }
 
-  Time product_time(std::int64_t m, std::int64_t k, std::int64_t n) const {
-    return rates_.tile_time * (tiles(m, rates_.tile_m) * tiles(k, rates_.tile_k) * tiles(n, rates_.tile_n));
+  void add_vector(const models::VectorWork& work) {
+    const auto cycles = rates_.vector->at_least(work);
+    if (cycles) add_math(work.op, rates_.time(*cycles));
+    no_math_bound_ |= !cycles;
   }
 
   /// out[m, n] = a[m, k] · b[k, n]: a is used once for each column of tiles, b once for each row of them.
   void add_composite(const isa::CompositeSpec& spec) {
     const std::int64_t m = program_.shape(spec.a)[0], k = program_.shape(spec.a)[1],
                        n = program_.shape(spec.b)[1];
-    work_.gemm += product_time(m, k, n);
-    add_operand(spec.a, tiles(n, rates_.tile_n), std::min(m, rates_.tile_m) * std::min(k, rates_.tile_k));
-    add_operand(spec.b, tiles(m, rates_.tile_m), std::min(k, rates_.tile_k) * std::min(n, rates_.tile_n));
+    add_product({m, k, n, dtype(spec.a), dtype(spec.b), dtype(spec.out)});
+    add_operand(spec.a, tiles(n, rates_.tile.n), std::min(m, rates_.tile.m) * std::min(k, rates_.tile.k));
+    add_operand(spec.b, tiles(m, rates_.tile.m), std::min(k, rates_.tile.k) * std::min(n, rates_.tile.n));
     const int out_size = itemsize(program_.value(spec.out).dtype);
     if (program_.value(spec.out).kind == isa::ValueKind::reference)
-      add_reference(write, spec.out, 1, std::min(m, rates_.tile_m) * std::min(n, rates_.tile_n) * out_size);
-    tcm_write_ += Bytes(m * n * out_size);
+      add_reference(write, spec.out, 1, std::min(m, rates_.tile.m) * std::min(n, rates_.tile.n) * out_size);
+    add_steps({m, k, n, dtype(spec.a), dtype(spec.b), dtype(spec.out)}, program_.epilogue(spec).empty());
     for (const isa::EpilogueStep& step : program_.epilogue(spec)) add_epilogue(step, m, k, n);
+    if (!program_.epilogue(spec).empty()) tcm_write_ += Bytes(m * n * out_size);
+  }
+
+  /// Tiles of one extent: so many of this size.
+  struct Cut {
+    std::int64_t size, count;
+  };
+  static std::array<Cut, 2> cuts(std::int64_t extent, std::int64_t tile) {
+    const std::int64_t count = tiles(extent, tile);
+    return {Cut{tile, count - 1}, Cut{extent - (count - 1) * tile, 1}};
+  }
+
+  /// What the matrix unit moves for the steps of a composite. The last step of an output tile stores it, if no epilogue does.
+  void add_steps(const models::Product& whole, bool stores) {
+    const Bytes a(itemsize(whole.a)), b(itemsize(whole.b)), out(itemsize(whole.out));
+    for (const Cut& m : cuts(whole.m, rates_.tile.m))
+      for (const Cut& n : cuts(whole.n, rates_.tile.n))
+        for (const bool last : {false, true}) {
+          const Cut k = cuts(whole.k, rates_.tile.k)[last ? 1 : 0];
+          const std::int64_t times = m.count * n.count * k.count;
+          if (times == 0) continue;
+          models::Product step = whole;
+          step.m = m.size, step.k = k.size, step.n = n.size;
+          const models::Moved all{a * (m.size * k.size) + b * (k.size * n.size),
+                                  last && stores ? out * (m.size * n.size) : Bytes()};
+          add_moved(rates_.matrix->moved(step, all), times);
+        }
   }
 
   void add_operand(ValueId value, std::int64_t times, std::int64_t tile_elements) {
     const int size = itemsize(program_.value(value).dtype);
-    tcm_read_ += Bytes(program_.shape(value).elements() * size * times);
     if (program_.value(value).kind == isa::ValueKind::reference)
       add_reference(read, value, times, tile_elements * size);
   }
@@ -260,9 +306,9 @@ class Workload::Counter {
   }
 
   void add_epilogue(const isa::EpilogueStep& step, std::int64_t m, std::int64_t k, std::int64_t n) {
-    const std::int64_t times = step.point == isa::EpiloguePoint::per_k_step ? tiles(k, rates_.tile_k) : 1;
+    const std::int64_t times = step.point == isa::EpiloguePoint::per_k_step ? tiles(k, rates_.tile.k) : 1;
     const std::int64_t elements = m * n * times;  // edge tiles may waste lanes beyond this
-    add_math(step.op, rates_.math(step.op, elements, kAccumulatorBytes));
+    add_vector({step.op, elements, kAccumulator});
     const bool reads_tile =
         step.operand != isa::kNone && program_.value(step.operand).kind != isa::ValueKind::scalar;
     if (reads_tile) tcm_read_ += Bytes(elements * itemsize(program_.value(step.operand).dtype));
@@ -277,6 +323,7 @@ class Workload::Counter {
   std::map<FlowKey, Flow> flows_;
   std::map<std::uint32_t, Queued> queued_;
   Bytes tcm_read_, tcm_write_;
+  bool no_gemm_bound_ = false, no_math_bound_ = false;  // of some of its work
   std::vector<address::PhysPiece> pieces_;
 };
 
@@ -287,6 +334,8 @@ void Workload::add(const isa::Program& program, const Translate& translate, cons
     most_math_ = counter.work().math;
     vector_by_ = counter.vector_by();
   }
+  if (!counter.has_gemm_bound()) leave_out("pe.pe_gemm");
+  if (!counter.has_math_bound()) leave_out("pe.pe_math");
   for (const auto& [key, flow] : counter.flows()) add_flow(program.pe(), key, flow);
   for (const auto& [direction, bytes] : counter.queued())
     if (const auto way = queues ? queues(program.directions()[direction]) : std::nullopt) {
@@ -373,16 +422,19 @@ Time Workload::message_time(NodeId dma, NodeId tcm, const FlowKey& key, Bytes by
   return graph_.latency(data) + graph_.latency(other) + serialization + memory_time(key.memory);
 }
 
-/// What HBM adds: the access and one burst on its pseudo-channel.
 Time Workload::memory_time(NodeId memory) const {
-  if (graph_.node(memory).kind != NodeKind::hbm_ctrl) return {};
-  const ParamSet& hbm = machine_.at("cube.hbm");
-  const double channel = hbm.number("hbm_to_router_bw_gbs") / static_cast<double>(hbm.integer("num_pcs"));
-  return hbm.time("access_ns") + Bandwidth::from_gbs(channel).time_for(hbm.bytes("burst_bytes"));
+  const bool is_hbm = graph_.node(memory).kind == NodeKind::hbm_ctrl;
+  return is_hbm && rates_->memory ? rates_->memory->access : Time();
 }
 
+/// Without a bound of its own a slice is no faster than its link.
 Bandwidth Workload::slice_bandwidth() const {
-  return machine_.at("cube.hbm").bandwidth("hbm_to_router_bw_gbs");
+  return rates_->memory ? rates_->memory->rate : machine_.at("cube.hbm").bandwidth("hbm_to_router_bw_gbs");
+}
+
+void Workload::leave_out(const std::string& path) {
+  const std::string name = fmt::format("{} ({})", path, machine_.group(path).impl);
+  if (std::find(left_out_.begin(), left_out_.end(), name) == left_out_.end()) left_out_.push_back(name);
 }
 
 }  // namespace kernbench::bench

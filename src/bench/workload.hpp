@@ -1,5 +1,5 @@
 // What a launch asks of each resource of the machine: counted from its recorded programs and the routes of their
-// transfers, before anything is simulated. Knows the machine file and its graph, and nothing of the models.
+// transfers, before anything is simulated. Knows the machine file, its graph, and the least times that models promise.
 //
 // Counted are transfers between PEs and memories, tile by tile of composites, messages through queues, the matrix and
 // vector units, the ports of the TCM and the CPU.
@@ -64,6 +64,8 @@ class Workload {
   const std::map<topology::LinkId, Bytes>& needed() const { return needed_; }
   const std::map<topology::NodeId, Bytes>& slices() const { return slices_; }
   Bandwidth slice_bandwidth() const;
+  /// Components whose impl gives no least time, and which therefore have no part in the bound: `cube.hbm (acme.fair_hbm)`.
+  const std::vector<std::string>& left_out() const { return left_out_; }
 
   /// Directions that send more than their queue holds.
   struct Crowded {
@@ -107,6 +109,7 @@ class Workload {
   void cross(topology::NodeId from, topology::NodeId to, Bytes traffic, Bytes needed);
   Time message_time(topology::NodeId dma, topology::NodeId tcm, const FlowKey& key, Bytes bytes) const;
   Time memory_time(topology::NodeId memory) const;
+  void leave_out(const std::string& path);
 
   const topology::Machine& machine_;
   const topology::Graph& graph_;
@@ -118,6 +121,7 @@ class Workload {
   std::map<topology::NodeId, Bytes> slices_;
   std::set<Crowded> crowded_;
   Message longest_;
+  std::vector<std::string> left_out_;
 };
 
 }  // namespace kernbench::bench

@@ -28,7 +28,8 @@ NodeId memory_node(const Graph& graph, address::MemorySpace space, PeCoord pe) {
 Time time_to_add(const Machine& machine, Bytes slot) {
   const auto pe = device::PeSpec::of(machine);
   constexpr int kItemsize = itemsize(DType::f16);
-  return pe.tcm_read.time_for(slot * 2) + pe.math_time(MathOp::add, slot.count() / kItemsize, kItemsize) +
+  return pe.tcm_read.time_for(slot * 2) +
+         pe.time_of(models::VectorWork{MathOp::add, slot.count() / kItemsize, DType::f16}) +
          pe.tcm_write.time_for(slot);
 }
 

@@ -40,14 +40,15 @@ std::string mib(const ParamSet& params, const char* name) {
   return fmt::format("{} MiB", params.number(name));
 }
 
-/// What a component that is not the builtin one adds to its line.
-std::string foreign_impl(const Group& group) {
-  if (group.impl == "builtin." + group.kind) return {};
-  return fmt::format("; impl {}", group.impl);
+/// What an impl says of itself, and its name if it is not the default of its kind.
+std::string impl_text(const Group& group) {
+  std::string text = group.how.summary ? "; " + group.how.summary(group.params) : "";
+  if (!group.is_default) text += fmt::format("; impl {}", group.impl);
+  return text;
 }
 
 Branch component(const Machine& machine, const char* path, std::string name, const std::string& text) {
-  return {std::move(name), text + foreign_impl(machine.group(path))};
+  return {std::move(name), text + impl_text(machine.group(path))};
 }
 
 Branch io_chiplet(const Machine& machine) {
@@ -86,17 +87,12 @@ Branch ucie(const Machine& machine, const Figures& all) {
 
 Branch hbm(const Machine& machine) {
   const ParamSet& params = machine.at("cube.hbm");
-  const std::string timing =
-      params.text("model") == "rows" && params.find("row_hit_ns")
-          ? fmt::format("rows {}/{}/{} ns hit/closed/conflict", params.number("row_hit_ns"),
-                        params.number("row_closed_ns"), params.number("row_conflict_ns"))
-          : fmt::format("{}, access {}", params.text("model"), ns(params, "access_ns"));
   return component(
       machine, "cube.hbm", fmt::format("HBM {} GiB", params.number("hbm_total_gb_per_cube")),
-      fmt::format("{} of {} at {}, each {} of {} B; {}", count_text(machine.pes(), "slice", "slices"),
+      fmt::format("{} of {} at {}, each {} of {} B", count_text(machine.pes(), "slice", "slices"),
                   to_string(machine.hbm_slice()), gbs(params, "hbm_to_router_bw_gbs"),
                   count_text(params.integer("num_pcs"), "pseudo-channel", "pseudo-channels"),
-                  params.integer("burst_bytes"), timing));
+                  params.integer("burst_bytes")));
 }
 
 std::vector<Branch> pe_control(const Machine& machine) {

@@ -158,9 +158,11 @@ std::string probe_text(const Graph& graph, const ProbeResult& result) {
   part("memory", result.parts.memory, result.formula.exact ? "" : "     what the other parts leave");
   part("acknowledgement", result.parts.ack);
   text += fmt::format("{:<16} {:>14} ns, {}\n", "formula", ns(result.formula.parts.total()),
-                      !result.agrees()       ? "which the simulation CONTRADICTS"
+                      !result.agrees()       ? std::string("which the simulation CONTRADICTS")
                       : result.formula.exact ? "the same"
-                                             : "as a lower bound: memory is taken to keep up");
+                      : !result.formula.without.empty()
+                          ? fmt::format("as a lower bound: there is no formula of {}", result.formula.without)
+                          : "as a lower bound: memory is taken to keep up");
   if (result.what.bytes > 0_B)
     text += fmt::format("{:<16} {:>14.2f} GB/s, {} of the bottleneck's {:.2f} GB/s\n", "effective",
                         result.effective_gbs(), percent(result.utilization()), result.bottleneck_gbs());

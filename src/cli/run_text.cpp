@@ -93,6 +93,8 @@ void put_bound(std::string& out, const bench::LowerBound& bound) {
   if (bound.time == Time()) return;
   fmt::format_to(std::back_inserter(out), "lower bound      {}, set by {}\n", to_string(bound.time),
                  bound.resource);
+  for (const std::string& name : bound.without)
+    fmt::format_to(std::back_inserter(out), "                 without {}, which gives no least time\n", name);
 }
 
 void put_shares(std::string& out, const char* title, std::span<const trace::Share> shares,

@@ -59,6 +59,7 @@ void add_check(CLI::App& topology, Session& session) {
     session.action = [&session, choice] {
       const Machine machine = choice->load(session.registry);
       const Graph graph(machine);
+      machine.require_behaviours();
       write_stdout(fmt::format("{}: ok: {}\n", shown_path(choice->file), topology::headline(machine)));
       return 0;
     };

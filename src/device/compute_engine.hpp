@@ -7,6 +7,7 @@
 
 #include "device/fabric.hpp"
 #include "device/op_record.hpp"
+#include "kernbench/compute_model.hpp"
 
 namespace kernbench::device {
 
@@ -19,6 +20,10 @@ class Work {
   Bytes fetch, store;  // 0: the stage is passed at once
   Time compute;
   OpRef self;  // the record it will be
+  void move(const models::Moved& bytes) {
+    fetch = bytes.fetch;
+    store = bytes.store;
+  }
 
   // Filled in by the engine.
   Time started, fetched, computed;

@@ -8,6 +8,28 @@ namespace kernbench::device {
 
 using topology::NodeKind;
 
+namespace {
+
+/// Models of links that the fabric has to ask. The graph's nodes of one kind are one component of the machine file.
+LinkModels link_models(const topology::Machine& machine) {
+  machine.require_behaviours();
+  LinkModels all;
+  const auto add = [&](const char* path, std::initializer_list<NodeKind> kinds) {
+    const auto& make = machine.behaviour<models::LinkFactory>(path);
+    const ParamSet& params = machine.at(path);
+    if (make(params)->regular()) return;
+    for (const NodeKind kind : kinds) all.of(kind) = [&make, &params] { return make(params); };
+  };
+  add("cube.routers", {NodeKind::router});
+  add("cube.ucie", {NodeKind::ucie, NodeKind::io_ucie});
+  add("sip.io.io_noc", {NodeKind::io_noc});
+  add("sip.io.pcie_ep", {NodeKind::pcie_ep});
+  add("system.switch", {NodeKind::switch_});
+  return all;
+}
+
+}  // namespace
+
 Device::Device(const topology::Machine& machine, FabricOptions options)
     : machine_(machine),
       graph_(machine_),
@@ -15,17 +37,17 @@ Device::Device(const topology::Machine& machine, FabricOptions options)
       sram_capacity_(machine_.at("cube.sram").bytes("capacity_mb")),
       tcm_capacity_(machine_.at("pe.pe_tcm").bytes("capacity_mb")),
       simulation_(graph_.partition_count(), Fabric::lookahead(graph_)),
-      fabric_(simulation_, graph_, machine_.at("fabric").bytes("packet_bytes"), options),
+      fabric_(simulation_, graph_, machine_.at("fabric").bytes("packet_bytes"), options,
+              link_models(machine_)),
       control_(fabric_, machine_) {
-  check_behaviours();
-  const HbmSpec hbm_spec = HbmSpec::of(machine_);
+  dma_model_ = machine_.behaviour<models::DmaFactory>("pe.pe_dma")(machine_.at("pe.pe_dma"));
+  const HbmMaker hbm(machine_);
   for (int sip = 0; sip < graph_.sips(); ++sip) {
     for (int cube = 0; cube < graph_.cubes(); ++cube) {
       sram_.push_back(std::make_unique<PortMemory>(fabric_, graph_.sram({sip, cube})));
       for (int pe = 0; pe < graph_.pes(); ++pe) {
         const PeCoord at{sip, cube, pe};
-        hbm_.push_back(
-            std::make_unique<HbmSlice>(fabric_, graph_.hbm_ctrl(at), hbm_spec, make_dram(machine_)));
+        hbm_.push_back(hbm.make(fabric_, graph_.hbm_ctrl(at)));
         tcm_.push_back(std::make_unique<PortMemory>(fabric_, graph_.pe(at, NodeKind::pe_tcm)));
       }
     }
@@ -36,22 +58,10 @@ Device::Device(const topology::Machine& machine, FabricOptions options)
 
 Device::~Device() = default;
 
-/// An impl that nobody gave a behaviour must not run as if it were the builtin one.
-void Device::check_behaviours() const {
-  for (const topology::Group& group : machine_.groups()) {
-    if (!group.is_component() || group.impl == "builtin." + group.kind) continue;
-    throw InputError(
-        {"device.no-behaviour", machine_.where(group.path),
-         fmt::format("'{}' of {} is registered with its parameters, but has no behaviour to simulate",
-                     group.impl, group.path),
-         fmt::format("use builtin.{} to simulate; `topology show`, `check` and `draw` work as it is",
-                     group.kind)});
-  }
-}
-
 DmaEngine& Device::dma(PeCoord pe) {
   auto& engine = dma_[index(pe)];
-  if (!engine) engine = std::make_unique<DmaEngine>(fabric_, graph_.pe(pe, NodeKind::pe_dma), machine_);
+  if (!engine)
+    engine = std::make_unique<DmaEngine>(fabric_, graph_.pe(pe, NodeKind::pe_dma), machine_, *dma_model_);
   return *engine;
 }
 

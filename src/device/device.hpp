@@ -8,7 +8,7 @@
 #include "address/mmu_map.hpp"
 #include "device/control_path.hpp"
 #include "device/dma_engine.hpp"
-#include "device/hbm_slice.hpp"
+#include "device/hbm_memory.hpp"
 #include "device/memory.hpp"
 #include "kernbench/address.hpp"
 #include "kernbench/graph.hpp"
@@ -28,7 +28,7 @@ class Device {
   ControlPath& control() { return control_; }
   sim::Partition& host_partition() { return simulation_.partition(0); }
 
-  HbmSlice& hbm(PeCoord pe) { return *hbm_[index(pe)]; }
+  HbmMemory& hbm(PeCoord pe) { return *hbm_[index(pe)]; }
   Memory& tcm(PeCoord pe) { return *tcm_[index(pe)]; }
   Memory& sram(CubeCoord cube) {
     return *sram_[static_cast<std::size_t>(cube.sip * graph_.cubes() + cube.cube)];
@@ -44,17 +44,16 @@ class Device {
   DmaTransfer::Piece locate(address::PhysAddr address, Bytes bytes);
 
  private:
-  void check_behaviours() const;
-
   const topology::Machine machine_;
   const topology::Graph graph_;
   const Bytes hbm_slice_, sram_capacity_, tcm_capacity_;
   sim::Simulation simulation_;
   Fabric fabric_;
   ControlPath control_;
-  std::vector<std::unique_ptr<HbmSlice>> hbm_;         // per PE
-  std::vector<std::unique_ptr<Memory>> tcm_;           // per PE
-  std::vector<std::unique_ptr<Memory>> sram_;          // per cube
+  std::vector<std::unique_ptr<HbmMemory>> hbm_;  // per PE
+  std::vector<std::unique_ptr<Memory>> tcm_;     // per PE
+  std::vector<std::unique_ptr<Memory>> sram_;    // per cube
+  std::unique_ptr<const models::DmaModel> dma_model_;
   std::vector<std::unique_ptr<DmaEngine>> dma_;        // per PE, made on first use
   std::vector<std::unique_ptr<address::MmuMap>> mmu_;  // per PE, made on first use
 };

@@ -55,7 +55,7 @@ bool Dispatcher::dispatch(Message& message, const Hop& from, const Run& run, boo
 bool Dispatcher::can_cross(const Hop& hop) const { return !hop.last && fabric_.grace_ > Time(); }
 
 bool Dispatcher::can_start(const Route& route) const {
-  return !route.first().crosses || can_cross(route.first());
+  return !route.first().arbitrated && (!route.first().crosses || can_cross(route.first()));
 }
 
 /// Enters the train on further links of its leg, up to one on which its packets would not all be served alike. One of
@@ -63,6 +63,7 @@ bool Dispatcher::can_start(const Route& route) const {
 void Dispatcher::extend(Train& train, const Hop* free) {
   for (train.feeds = true; train.feeds;) {
     const Hop& hop = *train.stop;
+    if (hop.arbitrated) return;
     // A list of starts is the source's, which may change it.
     if (hop.crosses && (train.run.timing.starts || !can_cross(hop))) return;
     const Time hold = &hop == free ? Time() : hold_at(train, hop);
@@ -166,7 +167,7 @@ void Dispatcher::feed(Train& train) {
   const Time wait = fabric_.serve_in_order(packet, (&before)[1], partition_.now());
   if (train.serial != serial) return;  // it is no more
   train.calm = wait == std::exchange(train.last_wait, wait) ? train.calm + 1 : 0;
-  if (train.calm >= train.patience) try_whole(train);
+  if (train.calm >= train.patience && !train.stop->arbitrated) try_whole(train);
 }
 
 /// The packets that have not gone on alone try to go on as a train.

@@ -33,17 +33,24 @@ class DmaChannel::PieceAccess final : public Access {
     DmaTransfer& done = *transfer;
     done.at_memory = at_memory();
     done.through_memory = through_memory();
+    if (!channel_.whole_) {
+      --channel_.load_.requests;
+      channel_.load_.bytes -= extent().bytes();
+    }
     next_idle = std::exchange(channel_.idle_, this);
     channel_.piece_done(done);
   }
   DmaChannel& channel_;
 };
 
-DmaChannel::DmaChannel(Fabric& fabric, topology::NodeId node, const DmaSpec& spec)
+DmaChannel::DmaChannel(Fabric& fabric, topology::NodeId node, const DmaSpec& spec,
+                       const models::DmaModel& model)
     : fabric_(fabric),
       partition_(fabric.partition_of(node)),
       node_(node),
       spec_(spec),
+      model_(model),
+      whole_(model.whole()),
       overhead_over_(*this) {}
 
 DmaChannel::~DmaChannel() = default;
@@ -76,12 +83,51 @@ void DmaChannel::start_pieces() {
   DmaTransfer& transfer = *next_start_;
   next_start_ = transfer.next_;
   if (--starting_ > 0) partition_.schedule(overhead_over_, spec_.overhead);
+  if (!whole_) return split(transfer);
+  for (const DmaTransfer::Piece& piece : transfer.pieces) request(transfer, piece);
+}
+
+void DmaChannel::request(DmaTransfer& transfer, const DmaTransfer::Piece& piece) {
+  PieceAccess& access = take_access();
+  access.transfer = &transfer;
+  // Within the TCM the bytes pass the engine: out by the one port, in by the other at the same rate.
+  const auto end = piece.memory->node() == transfer.end ? node_ : transfer.end;
+  access.start(*piece.memory, node_, end, transfer.direction, piece.extent, transfer.channel, &lane_);
+}
+
+/// The model cuts every piece into requests; each goes out when the model allows it.
+void DmaChannel::split(DmaTransfer& transfer) {
+  const std::size_t before = waiting_.size();
   for (const DmaTransfer::Piece& piece : transfer.pieces) {
-    PieceAccess& access = take_access();
-    access.transfer = &transfer;
-    // Within the TCM the bytes pass the engine: out by the one port, in by the other at the same rate.
-    const auto end = piece.memory->node() == transfer.end ? node_ : transfer.end;
-    access.start(*piece.memory, node_, end, transfer.direction, piece.extent, transfer.channel, &lane_);
+    rows_.clear();
+    model_.split(piece.extent, rows_);
+    Bytes all;
+    for (const models::DmaRows& rows : rows_) {
+      all += rows.bytes();
+      waiting_.push_back({&transfer, {piece.memory, rows}});
+    }
+    KB_ASSERT(all == piece.extent.bytes(), "the DMA model of {} made {} bytes of {}",
+              fabric_.graph().path(node_), all.count(), piece.extent.bytes().count());
+  }
+  transfer.pieces_open_ = transfer.pieces_inside_ = static_cast<std::uint32_t>(waiting_.size() - before);
+  request_more();
+}
+
+void DmaChannel::request_more() {
+  while (!waiting_.empty()) {
+    const Waiting next = waiting_.front();
+    const Bytes bytes = next.piece.extent.bytes();
+    load_.transfers = accepted_;
+    if (!model_.may_request(load_, bytes)) {
+      KB_ASSERT(load_.requests > 0,
+                "the DMA model of {} holds back a request of {} bytes with nothing in flight",
+                fabric_.graph().path(node_), bytes.count());
+      return;
+    }
+    waiting_.pop_front();
+    ++load_.requests;
+    load_.bytes += bytes;
+    request(*next.transfer, next.piece);
   }
 }
 
@@ -102,6 +148,7 @@ void DmaChannel::piece_done(DmaTransfer& transfer) {
     if (&transfer == oldest_) retire();
   }
   start_next();
+  if (!whole_) request_more();
 }
 
 /// The oldest is done.

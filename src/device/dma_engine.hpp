@@ -3,10 +3,12 @@
 #pragma once
 
 #include <algorithm>
+#include <deque>
 #include <memory>
 #include <vector>
 
 #include "device/memory.hpp"
+#include "kernbench/dma_model.hpp"
 
 namespace kernbench::device {
 
@@ -53,7 +55,7 @@ class DmaTransfer {
 /// One direction of an engine.
 class alignas(64) DmaChannel {
  public:
-  DmaChannel(Fabric& fabric, topology::NodeId node, const DmaSpec& spec);
+  DmaChannel(Fabric& fabric, topology::NodeId node, const DmaSpec& spec, const models::DmaModel& model);
   DmaChannel(const DmaChannel&) = delete;
   DmaChannel& operator=(const DmaChannel&) = delete;
   ~DmaChannel();
@@ -67,6 +69,9 @@ class alignas(64) DmaChannel {
 
   void start_next();
   void start_pieces();
+  void split(DmaTransfer& transfer);
+  void request_more();
+  void request(DmaTransfer& transfer, const DmaTransfer::Piece& piece);
   void piece_left(DmaTransfer& transfer);
   void piece_done(DmaTransfer& transfer);
   void retire();
@@ -76,6 +81,8 @@ class alignas(64) DmaChannel {
   sim::Partition& partition_;
   const topology::NodeId node_;
   const DmaSpec spec_;
+  const models::DmaModel& model_;
+  const bool whole_;  // the model neither splits nor holds back
   // Transfers that have not retired are a list.
   DmaTransfer* oldest_ = nullptr;
   DmaTransfer* newest_ = nullptr;
@@ -87,20 +94,29 @@ class alignas(64) DmaChannel {
   PieceAccess* idle_ = nullptr;
   sim::MemberEvent<&DmaChannel::start_pieces> overhead_over_;
   Lane lane_;  // data of writes leaves in order
+  // Where the model has a say: requests that have not gone out, and what is open of those that have.
+  struct Waiting {
+    DmaTransfer* transfer;
+    DmaTransfer::Piece piece;
+  };
+  std::deque<Waiting> waiting_;
+  models::DmaLoad load_;
+  std::vector<models::DmaRows> rows_;
   std::vector<std::unique_ptr<PieceAccess>> accesses_;
 };
 
 class DmaEngine {
  public:
-  DmaEngine(Fabric& fabric, topology::NodeId node, const topology::Machine& machine)
+  DmaEngine(Fabric& fabric, topology::NodeId node, const topology::Machine& machine,
+            const models::DmaModel& model)
       : partition_(fabric.partition_of(node)),
         node_(node),
         send_overhead_(DmaSpec::physical(machine).overhead),
         look_up_(DmaSpec::of(machine).overhead - send_overhead_),
-        read_(fabric, node, DmaSpec::of(machine)),
-        write_(fabric, node, DmaSpec::of(machine)),
-        queue_read_(fabric, node, DmaSpec::physical(machine)),
-        queue_write_(fabric, node, DmaSpec::of(machine)) {}
+        read_(fabric, node, DmaSpec::of(machine), model),
+        write_(fabric, node, DmaSpec::of(machine), model),
+        queue_read_(fabric, node, DmaSpec::physical(machine), model),
+        queue_write_(fabric, node, DmaSpec::of(machine), model) {}
 
   topology::NodeId node() const { return node_; }
   /// The channel of loads and stores.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "device/arbiter.hpp"
 #include "device/prefetch.hpp"
 #include "kernbench/error.hpp"
 
@@ -39,12 +40,13 @@ FabricCounters& FabricCounters::operator+=(const FabricCounters& other) {
 }
 
 Fabric::Fabric(sim::Simulation& simulation, const topology::Graph& graph, Bytes packet_bytes,
-               FabricOptions options)
+               FabricOptions options, LinkModels models)
     : simulation_(simulation),
       graph_(graph),
       packet_(packet_bytes),
       options_(options),
-      grace_(grace_at(least_border(graph))) {
+      grace_(grace_at(least_border(graph))),
+      models_(std::move(models)) {
   KB_ASSERT(simulation.partitions() == graph.partition_count(), "{} partitions for a machine of {}",
             simulation.partitions(), graph.partition_count());
   for (int i = 0; i < simulation.partitions(); ++i)
@@ -63,6 +65,11 @@ Fabric::Fabric(sim::Simulation& simulation, const topology::Graph& graph, Bytes 
 }
 
 Fabric::~Fabric() = default;
+
+FabricDomain::FabricDomain(Fabric& fabric, sim::Partition& partition, const topology::Graph& graph,
+                           Bytes packet)
+    : partition_(partition), routes_(graph, packet), dispatcher_(fabric, *this, partition) {}
+FabricDomain::~FabricDomain() = default;
 
 Time Fabric::lookahead(const topology::Graph& graph) {
   const Time border = least_border(graph);
@@ -86,8 +93,22 @@ void Fabric::prepare(Route& route) {
   for (Hop& hop : route.hops) {
     hop.fabric = this;
     hop.state = &links_[hop.link.index];
+    hop.arbitrated = is_arbitrated(hop.link);
   }
   route.source = &source_for(route);
+}
+
+bool Fabric::is_arbitrated(LinkId link) {
+  return static_cast<bool>(models_.of(graph_.node(graph_.link(link).from).kind));
+}
+
+/// In the partition of the link.
+Arbiter& Fabric::arbiter(const Hop& hop) {
+  std::unique_ptr<Arbiter>& arbiter = hop.state->domain->arbiters_[hop.link.index];
+  if (!arbiter)
+    arbiter =
+        std::make_unique<Arbiter>(*this, hop, models_.of(graph_.node(graph_.link(hop.link).from).kind)());
+  return *arbiter;
 }
 
 Source& Fabric::source_for(Route& route) {
@@ -95,8 +116,8 @@ Source& Fabric::source_for(Route& route) {
   const Hop& first = route.hops.front();
   Source*& source = here.source_of_link_[first.link.index];
   if (!source) {
-    here.sources_.push_back(
-        std::make_unique<Source>(*this, here.dispatcher_, here.partition_, *first.state, first.link.index));
+    here.sources_.push_back(std::make_unique<Source>(*this, here.dispatcher_, here.partition_, *first.state,
+                                                     first.link.index, first.arbitrated));
     source = here.sources_.back().get();
   }
   return *source;
@@ -113,6 +134,11 @@ void Fabric::send(Message& message) {
   message.measure_tail();
   ++here.counters_.messages;
   route.source->open(message);
+}
+
+void Fabric::more_is_ready(Message& message) {
+  if (message.lane_ && !message.lane_->sends(message)) return;  // its turn has not come
+  message.route->source->hear_of(message);
 }
 
 void Fabric::signal(const Route& route, sim::Event& event) {
@@ -152,6 +178,10 @@ Packet& Fabric::start_packet(Message& message, Time now) {
   Packet& packet = take_packet(message, p, *l.domain);
   packet.tail = now;
   route.next_offer = now + message.pace(p);
+  if (first.arbitrated) [[unlikely]] {
+    arbiter(first).arrive(packet, first);
+    return packet;
+  }
   packet.next = l.instant == now ? l.last : nullptr;
   l.instant = now;
   l.last = &packet;
@@ -196,6 +226,8 @@ void Fabric::arrive(Packet& packet) {
 /// Links serve heads as they arrive. How long this one has to wait.
 Time Fabric::serve_in_order(Packet& packet, const Hop& hop, Time now) {
   LinkState& l = *hop.state;
+  if (hop.arbitrated) [[unlikely]]
+    return arbiter(hop).arrive(packet, hop), Time();
   if (l.instant == now) return serve_among(packet, hop);
   l.instant = now;
   l.last = &packet;

@@ -7,6 +7,8 @@
 // whose times are known move as trains (train.hpp), with the same times to the picosecond.
 #pragma once
 
+#include <array>
+#include <functional>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -18,6 +20,7 @@
 #include "device/route.hpp"
 #include "device/source.hpp"
 #include "kernbench/graph.hpp"
+#include "kernbench/link_model.hpp"
 #include "kernbench/sim.hpp"
 
 namespace kernbench::device {
@@ -51,6 +54,17 @@ class FabricWatcher {
 };
 
 class FabricDomain;
+class Arbiter;
+
+/// Makes the models of links that are not regular, by the kind of the node they leave; none: the link is regular.
+class LinkModels {
+ public:
+  using Make = std::function<std::unique_ptr<models::LinkModel>()>;
+  Make& of(topology::NodeKind kind) { return make_[static_cast<std::size_t>(kind)]; }
+
+ private:
+  std::array<Make, topology::kNodeKinds> make_;
+};
 
 /// A link at work. One cache line.
 struct alignas(64) LinkState {
@@ -68,7 +82,7 @@ static_assert(sizeof(LinkState) == 64);
 class Fabric {
  public:
   Fabric(sim::Simulation& simulation, const topology::Graph& graph, Bytes packet_bytes,
-         FabricOptions options = {});
+         FabricOptions options = {}, LinkModels models = {});
   ~Fabric();
 
   /// What the simulation must be made with: the least delay of a link between partitions, less the picosecond
@@ -87,6 +101,8 @@ class Fabric {
   Route& route(topology::NodeId from, topology::NodeId via, topology::NodeId to);
   /// Sends a message of at least one byte. Called in the partition of the sender.
   void send(Message& message);
+  /// Packets of a message that waits for them may leave: `ready` has more times than before. Called in the partition of the sender.
+  void more_is_ready(Message& message);
   /// Sends a message of no bytes: it pays wires and overheads, waits for nobody, and fires `event` on
   /// arrival.
   void signal(const Route& route, sim::Event& event);
@@ -110,6 +126,7 @@ class Fabric {
   friend class Port;
   friend class Dispatcher;
   friend class Notice;
+  friend class Arbiter;
 
   FabricDomain& domain(int partition) { return *domains_[static_cast<std::size_t>(partition)]; }
   void prepare(Route& route);
@@ -123,6 +140,8 @@ class Fabric {
   Time serve(Packet& packet, const Hop& hop, Time head_arrival);
   Time serve_in_order(Packet& packet, const Hop& hop, Time now);
   Time serve_among(Packet& packet, const Hop& hop);
+  Arbiter& arbiter(const Hop& hop);
+  bool is_arbitrated(topology::LinkId link);
   Packet* take_back_behind(LinkState& link, std::uint64_t key);
   void serve_again(Packet* first);
   void take_back(Packet& packet);
@@ -136,6 +155,7 @@ class Fabric {
   const FabricOptions options_;
   const Time grace_;  // between the start of a packet on a link to another partition and its going there
   FabricWatcher* watcher_ = nullptr;
+  LinkModels models_;
   std::vector<LinkState> links_;
   std::vector<std::unique_ptr<FabricDomain>> domains_;
 };
@@ -143,14 +163,15 @@ class Fabric {
 /// What belongs to one partition, and so to one thread.
 class FabricDomain {
  public:
+  ~FabricDomain();
   Dispatcher& dispatcher() { return dispatcher_; }
 
  private:
   friend class Fabric;
   friend class Dispatcher;
 
-  FabricDomain(Fabric& fabric, sim::Partition& partition, const topology::Graph& graph, Bytes packet)
-      : partition_(partition), routes_(graph, packet), dispatcher_(fabric, *this, partition) {}
+  FabricDomain(Fabric& fabric, sim::Partition& partition, const topology::Graph& graph, Bytes packet);
+  friend class Arbiter;
 
   sim::Partition& partition_;
   FabricCounters counters_;
@@ -160,6 +181,7 @@ class FabricDomain {
   std::vector<std::unique_ptr<Source>> sources_;
   std::unordered_map<std::uint32_t, Source*> source_of_link_;
   std::unordered_map<std::uint32_t, std::unique_ptr<Port>> ports_;
+  std::unordered_map<std::uint32_t, std::unique_ptr<Arbiter>> arbiters_;  // of links with a model
 };
 
 }  // namespace kernbench::device

@@ -5,43 +5,16 @@
 
 namespace kernbench::device {
 
-HbmSpec HbmSpec::of(const topology::Machine& machine) {
-  const ParamSet& hbm = machine.at("cube.hbm");
-  const std::string& strided = machine.at("pe.pe_dma").text("strided");
-  const bool gather = strided == "gather" || (strided == "auto" && hbm.text("model") == "rows");
-  return {hbm.bytes("burst_bytes"), gather ? Strided::gather : Strided::linear};
-}
-
-Bursts::Bursts(const HbmSpec& spec, const Extent& extent, std::int64_t taken)
-    : extent_(extent),
-      burst_(spec.burst.count()),
-      linear_(spec.strided == Strided::linear && extent.rows > 1),
-      taken_(taken) {}
-
-/// A transfer of one row, or of several where each is charged, is cut at burst boundaries. A linear one of
-/// several rows takes ⌈bytes / burst⌉ bursts from the one that holds its first byte.
-Bursts::Burst Bursts::next() {
-  if (linear_) {
-    const std::int64_t number = extent_.offset / burst_ + taken_ / burst_;
-    taken_ = std::min(taken_ + burst_, extent_.bytes().count());
-    return {number, taken_};
-  }
-  const std::int64_t in_row = taken_ % extent_.row_bytes;
-  const std::int64_t address = extent_.offset + taken_ / extent_.row_bytes * extent_.stride + in_row;
-  const std::int64_t number = address / burst_;
-  taken_ += std::min((number + 1) * burst_ - address, extent_.row_bytes - in_row);
-  return {number, taken_};
-}
-
-HbmSlice::HbmSlice(Fabric& fabric, topology::NodeId node, HbmSpec spec, std::unique_ptr<Dram> dram)
-    : Memory(fabric, node), spec_(spec), dram_(std::move(dram)) {}
+HbmSlice::HbmSlice(Fabric& fabric, topology::NodeId node, const HbmSpec& spec,
+                   std::unique_ptr<models::MemoryModel> model)
+    : HbmMemory(fabric, node, spec), model_(std::move(model)), dram_(*model_->prompt()) {}
 
 namespace {
 
 /// Bursts that follow each other and are read at one instant. The DRAM is asked for some at a time.
 class ConsecutiveReads {
  public:
-  ConsecutiveReads(Dram& dram, std::int64_t first, std::int64_t count, Time arrival)
+  ConsecutiveReads(models::PromptMemory& dram, std::int64_t first, std::int64_t count, Time arrival)
       : dram_(dram), first_(first), left_(count), arrival_(arrival) {}
 
   /// When the next one is through.
@@ -59,7 +32,7 @@ class ConsecutiveReads {
     next_ = 0;
   }
 
-  Dram& dram_;
+  models::PromptMemory& dram_;
   std::int64_t first_;
   std::int64_t left_;
   const Time arrival_;
@@ -89,7 +62,7 @@ void HbmSlice::read_consecutive(Access& access) {
   const std::int64_t packet = fabric_.packet_bytes().count();
   const std::int64_t skipped = extent.rows == 1 ? extent.offset % burst : 0;  // of the first burst
   const std::int64_t count = (skipped + data.bytes.count() + burst - 1) / burst;
-  ConsecutiveReads bursts(*dram_, extent.offset / burst, count, partition().now());
+  ConsecutiveReads bursts(dram_, extent.offset / burst, count, partition().now());
   Time through;
   std::int64_t covered = -skipped;
   for (std::int64_t end = 0; end < data.bytes.count();) {
@@ -97,7 +70,7 @@ void HbmSlice::read_consecutive(Access& access) {
     for (; covered < end; covered += burst) through = std::max(through, bursts.next());
     data.ready.push_back(through);
   }
-  served_ += spec_.burst * count;
+  note_served(spec_.burst * count);
 }
 
 void HbmSlice::read_rows(Access& access) {
@@ -111,8 +84,8 @@ void HbmSlice::read_rows(Access& access) {
     end = std::min(end + packet, data.bytes.count());
     while (covered < end) {
       const auto burst = bursts.next();
-      through = std::max(through, dram_->serve(burst.number, Direction::read, now));
-      served_ += spec_.burst;
+      through = std::max(through, dram_.serve(burst.number, Direction::read, now));
+      note_served(spec_.burst);
       covered = burst.end;
     }
     data.ready.push_back(through);
@@ -196,12 +169,12 @@ void HbmSlice::serve_series(Access& access, const Run& run) {
   const std::int64_t burst = spec_.burst.count();
   const Extent& extent = access.extent();
   const std::int64_t count = run.end - run.first;
-  const Time through = dram_->serve_series(extent.offset / burst + run.first, count, Direction::write,
-                                           access.data().run_tail(run, run.first), run.timing.period);
+  const Time through = dram_.serve_series(extent.offset / burst + run.first, count, Direction::write,
+                                          access.data().run_tail(run, run.first), run.timing.period);
   Access::Progress& progress = access.progress();
   progress.done = std::max(progress.done, through);
   progress.bytes = run.end * burst - (extent.rows == 1 ? extent.offset % burst : 0);
-  served_ += spec_.burst * count;
+  note_served(spec_.burst * count);
 }
 
 /// Serves the bursts whose last byte is in this packet.
@@ -214,8 +187,8 @@ void HbmSlice::serve_packet(Access& access, std::int64_t packet, Time tail) {
     const Bursts::Burst burst = bursts.next();
     if (burst.end > arrived) return;
     progress.bytes = burst.end;
-    progress.done = std::max(progress.done, dram_->serve(burst.number, Direction::write, tail));
-    served_ += spec_.burst;
+    progress.done = std::max(progress.done, dram_.serve(burst.number, Direction::write, tail));
+    note_served(spec_.burst);
   }
 }
 

@@ -1,47 +1,18 @@
-// A PE's slice of its cube's HBM and the controller in front of it.
+// A slice whose model knows at once when a burst is through, whoever comes later. Writes are looked at only when somebody asks: they
+// cost no events.
 #pragma once
 
 #include <memory>
 #include <vector>
 
-#include "device/dram.hpp"
-#include "device/memory.hpp"
+#include "device/hbm_memory.hpp"
 
 namespace kernbench::device {
 
-/// How a transfer of several rows is charged (`pe_dma.strided`).
-enum class Strided : std::uint8_t { linear, gather };
-
-struct HbmSpec {
-  Bytes burst;
-  Strided strided = Strided::linear;
-  static HbmSpec of(const topology::Machine& machine);
-};
-
-/// The bursts of an extent in order, each with the number of the transfer's bytes it completes. `taken` bytes
-/// have been seen to before.
-class Bursts {
+class HbmSlice final : public HbmMemory {
  public:
-  struct Burst {
-    std::int64_t number;  // in the slice
-    std::int64_t end;     // bytes of the transfer up to and with this burst
-  };
-
-  Bursts(const HbmSpec& spec, const Extent& extent, std::int64_t taken = 0);
-  Burst next();
-
- private:
-  const Extent& extent_;
-  const std::int64_t burst_;
-  const bool linear_;
-  std::int64_t taken_;
-};
-
-class HbmSlice final : public Memory {
- public:
-  HbmSlice(Fabric& fabric, topology::NodeId node, HbmSpec spec, std::unique_ptr<Dram> dram);
-
-  Bytes bytes_served() const { return served_; }  // whole bursts
+  HbmSlice(Fabric& fabric, topology::NodeId node, const HbmSpec& spec,
+           std::unique_ptr<models::MemoryModel> model);
 
  private:
   // Packets of writes that have been announced: those that come alone, and runs.
@@ -71,12 +42,11 @@ class HbmSlice final : public Memory {
   bool is_series(const Access& access, const Run& run) const;
   void serve_series(Access& access, const Run& run);
 
-  const HbmSpec spec_;
-  std::unique_ptr<Dram> dram_;
+  const std::unique_ptr<models::MemoryModel> model_;
+  models::PromptMemory& dram_;
   std::vector<IncomingPacket> packets_;  // in order of arrival: they all come over the controller's one link
   std::size_t next_packet_ = 0;
   std::vector<IncomingRun> runs_;  // not empty ones
-  Bytes served_;
 };
 
 }  // namespace kernbench::device

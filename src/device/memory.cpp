@@ -64,7 +64,7 @@ void Access::ask(Memory& memory, Extent extent, Channel traffic) {
   extent_ = extent;
   bytes = extent.bytes();
   channel = traffic;
-  ready.clear();
+  forget_ready();
   progress_ = {};
   if (direction_ == Direction::write) return;
   step_ = Step::serve;
@@ -109,9 +109,14 @@ void Access::pass_on() {
 void Access::on_delivered() {
   if (direction_ == Direction::read) return on_done();
   at_memory_ = memory_->partition().now();
-  progress_.done = memory_->finish_write(*this);
-  if (progress_.done == at_memory_) return commit();
-  memory_->partition().schedule_at(next_step(), progress_.done);
+  const Time done = memory_->finish_write(*this);
+  if (done != Time::never()) written(done);
+}
+
+void Access::written(Time at) {
+  progress_.done = at;
+  if (at == memory_->partition().now()) return commit();
+  memory_->partition().schedule_at(next_step(), at);
 }
 
 void Access::commit() {

@@ -2,13 +2,15 @@
 //
 // Read = a 0-byte request there, data back. Write = data there, a 0-byte acknowledgement back. Both end at
 // the issuer. What a memory adds is its own business: `PortMemory` (SRAM, TCM) adds nothing to its port,
-// which is the last link of the way; `HbmSlice` serves bursts.
+// which is the last link of the way; `HbmMemory` serves bursts.
 #pragma once
 
 #include <cstdint>
 
 #include "device/fabric.hpp"
+#include "kernbench/dma_model.hpp"
 #include "kernbench/graph.hpp"
+#include "kernbench/memory_model.hpp"
 
 namespace kernbench::device {
 
@@ -31,7 +33,7 @@ class Memory {
   /// The request of a read has arrived: send the data, each packet when it is ready. Requests of one instant are served by
   /// issuer, then by traffic class, then as they were sent.
   virtual void serve_read(Access& access) = 0;
-  /// The last byte of a write has arrived: when is it in the memory?
+  /// The last byte of a write has arrived: when is it in the memory? `never`: that is not known yet; `Access::written` will say.
   virtual Time finish_write(Access& access) = 0;
   // Packets of a write as they come; see Message.
   virtual void on_packet(Access& /*access*/, std::int64_t /*packet*/, Time /*tail*/) {}
@@ -52,16 +54,10 @@ class Memory {
   sim::MemberEvent<&Memory::serve_requests> all_are_here_;
 };
 
-/// Which bytes of a memory a transfer touches: `rows` rows of `row_bytes`, `stride` apart.
-struct Extent {
-  std::int64_t offset = 0;
-  std::int64_t row_bytes = 0;
-  std::int64_t rows = 1;
-  std::int64_t stride = 0;
-  Bytes bytes() const { return Bytes(rows * row_bytes); }
-};
+/// Which bytes of a memory a transfer touches.
+using Extent = models::DmaRows;
 
-enum class Direction : std::uint8_t { read, write };
+using models::Direction;
 
 /// The next step of an access: a base of it, like the events of a message.
 class AccessStep : public sim::Event {
@@ -119,6 +115,10 @@ class alignas(64) Access : private Message, private AccessStep {
     Time done;
   };
   Progress& progress() { return progress_; }
+  /// For the memory, after `finish_write` gave no time: it is written, now or later.
+  void written(Time at);
+  /// Who asks, in the order of the machine.
+  std::uint32_t issuer() const { return issuer_.index; }
 
  protected:
   /// A read: the last byte is at `end`. A write: the acknowledgement is at the issuer.

@@ -100,11 +100,19 @@ class Message : private Leaving, private Delivery {
 
  private:
   bool short_tail_ = false;  // the last packet is not like the others
+  bool waits_ = false;       // for those who make its packets
 
  public:
   /// Among messages of a class that come to a source at one instant, the smaller goes first; of equal ones, the one that was
   /// sent first, which must not depend on the order in which different components come to act.
   std::uint32_t rank = 0;
+
+  /// Only so many packets as `ready` has times for may leave; the others when it has: see `Fabric::more_is_ready`.
+  void wait_for_packets() { waits_ = true; }
+  void forget_ready() {
+    ready.clear();
+    waits_ = false;
+  }
 
   std::int64_t packets() const { return packets_; }
   /// When the last byte of packet `p` of a run is at its destination.
@@ -143,6 +151,7 @@ class Message : private Leaving, private Delivery {
   friend struct Passage;
   friend class Notice;
   friend class Packet;
+  friend class Arbiter;
   friend class Lane;
   friend class Leaving;
   friend class Delivery;
@@ -153,7 +162,12 @@ class Message : private Leaving, private Delivery {
   void deliver();
   bool is_measured(std::int64_t p) const { return p + 1 == packets_ && short_tail_; }
   void measure_tail();
-  Time ready_at(std::int64_t p) const { return ready.empty() ? Time() : ready[p]; }
+  Time ready_at(std::int64_t p) const {
+    if (waits_ && p >= ready.packets()) return Time::never();
+    return ready.empty() ? Time() : ready[p];
+  }
+  /// Whether it is known of all packets when they may leave.
+  bool knows_all() const { return !waits_ || ready.packets() == packets_; }
   sim::Event& leaving() { return static_cast<Leaving&>(*this); }
   sim::Event& delivery() { return static_cast<Delivery&>(*this); }
 

@@ -95,8 +95,17 @@ void Pe::ComputeOp::start() {
 }
 
 void Pe::ComputeOp::plan_gemm() {
-  const isa::GemmSize size = pe_.program().gemm_size(command());
-  compute = pe_.spec_.gemm_time(size.m, size.k, size.n) * size.batches;
+  const isa::Program& program = pe_.program();
+  const isa::GemmSize size = program.gemm_size(command());
+  const auto dtype = [&](isa::ValueId id) { return program.value(id).dtype; };
+  const models::Product product{.m = size.m,
+                                .k = size.k,
+                                .n = size.n,
+                                .a = dtype(program.reads(command())[0]),
+                                .b = dtype(program.reads(command())[1]),
+                                .out = dtype(command().result)};
+  compute = pe_.spec_.time_of(product) * size.batches;
+  move(pe_.spec_.matrix->moved(product, {fetch, store}));
   amount_ = static_cast<std::uint64_t>(size.macs());
 }
 
@@ -105,9 +114,12 @@ void Pe::ComputeOp::plan_math() {
   const isa::Program& program = pe_.program();
   const auto reads = program.reads(command());
   const std::int64_t elements = program.math_elements(command());
-  int widest = itemsize(program.value(command().result).dtype);
-  for (const isa::ValueId id : reads) widest = std::max<int>(widest, itemsize(program.value(id).dtype));
-  compute = pe_.spec_.math_time(command().op, elements, widest);
+  DType widest = program.value(command().result).dtype;
+  for (const isa::ValueId id : reads)
+    if (itemsize(program.value(id).dtype) > itemsize(widest)) widest = program.value(id).dtype;
+  const models::VectorWork work{command().op, elements, widest};
+  compute = pe_.spec_.time_of(work);
+  move(pe_.spec_.vector->moved(work, {fetch, store}));
   amount_ = static_cast<std::uint64_t>(elements);
 }
 

@@ -129,8 +129,18 @@ class Prober::Travel final : public FabricWatcher {
   sim::MemberEvent<&Travel::arrive_signal> signal_;
 };
 
+namespace {
+
+/// Whether a transfer may leave something behind that the next one feels: open rows, say.
+bool has_state(const topology::Machine& machine) {
+  const auto& hbm = machine.behaviour<models::MemoryBehaviour>("cube.hbm");
+  return !hbm.formula || !hbm.formula(machine.at("cube.hbm")).bursts_alike;
+}
+
+}  // namespace
+
 Prober::Prober(const topology::Machine& machine)
-    : machine_(machine), graph_(machine_), has_state_(machine_.at("cube.hbm").text("model") != "plain") {}
+    : machine_(machine), graph_(machine_), has_state_(has_state(machine_)) {}
 
 Prober::~Prober() = default;
 

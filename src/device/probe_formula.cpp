@@ -1,6 +1,7 @@
 #include "device/probe_formula.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace kernbench::device {
 namespace {
@@ -12,6 +13,10 @@ using topology::Machine;
 using topology::Node;
 using topology::NodeId;
 using topology::NodeKind;
+
+/// Components whose links have models.
+constexpr std::array kLinkComponents = {"system.switch", "sip.io.pcie_ep", "sip.io.io_noc", "cube.routers",
+                                        "cube.ucie"};
 
 bool is_cpu(NodeKind kind) { return kind == NodeKind::io_cpu || kind == NodeKind::m_cpu; }
 
@@ -46,14 +51,24 @@ Time burst_time(const ParamSet& hbm) {
   return Bandwidth::from_gbs(channel_gbs).time_for(hbm.bytes("burst_bytes"));
 }
 
-/// What the memory adds at least: HBM one burst; in rows mode the first burst of a read opens a row, and the
-/// last one of a write may hit an open one.
-Time memory_time(const Machine& machine, NodeKind kind, Direction op) {
+/// What the memory adds at least, as its impl says; nothing if that says nothing.
+models::MemoryFormula memory_formula(const Machine& machine, NodeKind kind) {
   if (kind != NodeKind::hbm_ctrl) return {};
-  const ParamSet& hbm = machine.at("cube.hbm");
-  const Time burst = hbm.time("access_ns") + burst_time(hbm);
-  if (hbm.text("model") != "rows") return burst;
-  return burst + hbm.time(op == Direction::read ? "row_closed_ns" : "row_hit_ns");
+  const auto& hbm = machine.behaviour<models::MemoryBehaviour>("cube.hbm");
+  return hbm.formula ? hbm.formula(machine.at("cube.hbm")) : models::MemoryFormula{};
+}
+
+/// The impl of a component on the way that no formula is known of; empty if there is none.
+std::string without_formula(const Machine& machine, const Graph& graph, const ProbeCase& what, bool by_dma) {
+  const bool is_hbm = what.op && graph.node(what.to).kind == NodeKind::hbm_ctrl;
+  if (is_hbm && !machine.behaviour<models::MemoryBehaviour>("cube.hbm").formula)
+    return machine.group("cube.hbm").impl;
+  if (by_dma && !machine.behaviour<models::DmaFactory>("pe.pe_dma")(machine.at("pe.pe_dma"))->whole())
+    return machine.group("pe.pe_dma").impl;
+  for (const char* path : kLinkComponents)
+    if (!machine.behaviour<models::LinkFactory>(path)(machine.at(path))->regular())
+      return machine.group(path).impl;
+  return {};
 }
 
 /// Whether the slice's channels never hold up an access, so that only its first (read) or last (write) burst
@@ -62,7 +77,6 @@ Time memory_time(const Machine& machine, NodeKind kind, Direction op) {
 /// that comes before its channel is free.
 bool channels_keep_up(const Machine& machine, const ProbeCase& what, Bandwidth slowest) {
   const ParamSet& hbm = machine.at("cube.hbm");
-  if (hbm.text("model") != "plain") return false;
   const std::int64_t burst = hbm.bytes("burst_bytes").count();
   const std::int64_t group = burst * hbm.integer("num_pcs");
   const std::int64_t packet = machine.at("fabric").bytes("packet_bytes").count();
@@ -129,16 +143,25 @@ bool is_memory(NodeKind kind) {
 }
 
 ProbeFormula probe_formula(const Machine& machine, const Graph& graph, const ProbeCase& what) {
-  if (!what.op) return message_formula(graph, what);
+  if (!what.op) {
+    ProbeFormula formula = message_formula(graph, what);
+    formula.without = without_formula(machine, graph, what, false);
+    formula.exact = formula.without.empty();
+    return formula;
+  }
   const bool by_dma = graph.node(what.from).kind == NodeKind::pe_dma;
   const Time issue =
       by_dma ? machine.at("pe.pe_dma").time("overhead_ns") + machine.at("pe.pe_mmu").time("overhead_ns")
              : Time();
   const NodeKind kind = graph.node(what.to).kind;
-  const Time memory = memory_time(machine, kind, *what.op);
+  const models::MemoryFormula adds = memory_formula(machine, kind);
+  const Time memory = *what.op == Direction::read ? adds.read : adds.write;
   ProbeFormula formula = *what.op == Direction::read ? read_formula(graph, what, issue, memory)
                                                      : write_formula(graph, what, issue, memory);
-  formula.exact = kind != NodeKind::hbm_ctrl || channels_keep_up(machine, what, formula.bottleneck);
+  formula.without = without_formula(machine, graph, what, by_dma);
+  formula.exact = kind != NodeKind::hbm_ctrl ||
+                  (adds.bursts_alike && channels_keep_up(machine, what, formula.bottleneck));
+  formula.exact &= formula.without.empty();
   return formula;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "device/memory.hpp"
@@ -46,6 +47,7 @@ struct ProbeFormula {
   std::vector<ProbeHop> hops;
   Bandwidth bottleneck;  // the slowest link of the data's way
   bool exact = true;     // else the formula is a lower bound
+  std::string without;   // an impl on the way that has no formula: its part is measured, not foretold
 };
 
 ProbeFormula probe_formula(const topology::Machine& machine, const topology::Graph& graph,

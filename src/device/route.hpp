@@ -26,6 +26,7 @@ class Lane {
   explicit Lane(std::uint32_t rank = 0) : rank_(rank) {}
   std::uint32_t rank() const { return rank_; }
   void send(Fabric& fabric, Message& message);
+  bool sends(const Message& message) const { return first_ == &message; }
 
  private:
   friend class Message;
@@ -81,6 +82,7 @@ struct alignas(64) Hop {
   std::uint8_t leg = 0;             // which part of the route: parts lie in one partition each
   bool last = false;                // of the route
   bool crosses = false;             // leads to another partition
+  bool arbitrated = false;          // a model says who goes next (arbiter.hpp): packets come to it one by one
 };
 static_assert(sizeof(Hop) == 64);
 

@@ -14,12 +14,13 @@ constexpr std::uint64_t kLastOfInstant = ~std::uint64_t{0};
 }  // namespace
 
 Source::Source(Fabric& fabric, Dispatcher& dispatcher, sim::Partition& partition, LinkState& first_link,
-               std::uint32_t number)
+               std::uint32_t number, bool arbitrated)
     : fabric_(fabric),
       dispatcher_(dispatcher),
       partition_(partition),
       first_link_(first_link),
       number_(number),
+      arbitrated_(arbitrated),
       serve_(*this) {}
 
 void Source::open(Message& message) {
@@ -35,6 +36,12 @@ void Source::open(Message& message) {
   } else if (message.key_ != newest_.first_key) {
     put_in_order(message);
   }
+  reschedule();
+}
+
+void Source::hear_of(Message& message) {
+  settle();
+  if (first_link_.free_at > partition_.now()) cut_held(message);
   reschedule();
 }
 
@@ -96,7 +103,9 @@ bool Source::has_just_come(const Message& message) const {
   return newest_.at == partition_.now() && message.key_ >= newest_.first_key;
 }
 
+/// Who waits for a link with a model waits with its arbiter.
 Time Source::link_busy_until() const {
+  if (arbitrated_) return {};
   const Time busy = std::max(first_link_.free_at, first_link_.passed_until);
   if (!first_link_.passages) return busy;
   return std::max(busy, dispatcher_.busy_until(first_link_, partition_.now(), kLastOfInstant));
@@ -244,7 +253,9 @@ void Source::remember_latest() {
 
 /// What has left for another partition is gone.
 bool Source::can_take_back() const {
-  return !latest_.packet || !latest_.packet->hop->crosses || latest_.packet->crossing;
+  if (!latest_.packet) return true;
+  const Hop& hop = *latest_.packet->hop;
+  return !hop.arbitrated && (!hop.crosses || latest_.packet->crossing);
 }
 
 /// Somebody comes at the instant at which another one who also just came was served. Which of the two was first
@@ -301,6 +312,7 @@ void Source::reschedule() {
 void Source::schedule() {
   const Time now = partition_.now();
   const Time next = others_.empty() ? first_offer() : now;
+  if (next == Time::never()) return;  // all wait for those who make their packets
   partition_.schedule_at(serve_, std::max({next, link_busy_until(), now}));
 }
 

@@ -33,9 +33,11 @@ class alignas(64) Source {
  public:
   /// `number` tells senders apart, in the order in which links serve them.
   Source(Fabric& fabric, Dispatcher& dispatcher, sim::Partition& partition, LinkState& first_link,
-         std::uint32_t number);
+         std::uint32_t number, bool arbitrated);
 
   void open(Message& message);
+  /// An open message has packets that may leave and did not before.
+  void hear_of(Message& message);
   /// Takes the link for something else, in turn with the packets.
   void take_turn(const PortUse& use);
   /// The head of somebody else's packet reaches the link: whatever was to start now, or later, waits for it.
@@ -126,6 +128,7 @@ class alignas(64) Source {
   sim::Partition& partition_;
   LinkState& first_link_;
   const std::uint32_t number_;
+  const bool arbitrated_;  // the link has a model
   std::uint32_t sequence_ = 0;
   Message* sole_ = nullptr;  // the open message, if there is but one
   std::size_t open_count_ = 0;

@@ -29,6 +29,7 @@ bool all_ready_in_turn(const ReadyTimes& ready, const PacketTimes& pace, std::in
 /// Plans what is to come, if it is regular.
 bool Source::plan() {
   if (!fabric_.options_.runs || !others_.empty() || pause_ > 0) return false;
+  if (sole_ && !sole_->knows_all()) return false;
   if (sole_ && sole_->next_packet_ + 1 == sole_->packets_)
     return false;  // one packet takes fewer steps than a train
   if (sole_ ? plan_alone(*sole_) : plan_turns()) return true;
@@ -124,7 +125,9 @@ std::int64_t Source::regular_rounds(const Ring& ring, std::size_t first) {
     Route& route = *message.route;
     const Time turn = now + slot * static_cast<std::int64_t>(j);
     if (slot == Time::never() || route.first().full != slot || !dispatcher_.can_start(route)) return 0;
-    if (route.next_offer > turn || (!message.ready.empty() && message.ready.back() > now)) return 0;
+    if (route.next_offer > turn || !message.knows_all() ||
+        (!message.ready.empty() && message.ready.back() > now))
+      return 0;
     if (route.pace.full() > period || (route.pace.full() > slot && route.mark == mark_)) return 0;
     route.mark = mark_;
     rounds = std::min(rounds, message.bytes.count() / fabric_.packet_bytes().count() - message.next_packet_);

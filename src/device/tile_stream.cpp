@@ -9,6 +9,8 @@
 namespace kernbench::device {
 namespace {
 
+constexpr DType kAccumulator = DType::f32;
+
 /// Work that is ready starts when the one before it has left the unit's fetch stage.
 void consider_room(Cause& cause, const ComputeEngine& unit) {
   if (unit.left_by()) cause.consider(Cause::at(unit.left_by(), unit.room_since(), Reason::engine));
@@ -77,9 +79,9 @@ void TileStream::start(Pe::CompositeOp& op) {
   m_ = program().shape(spec_->a)[0];
   k_ = program().shape(spec_->a)[1];
   n_ = program().shape(spec_->b)[1];
-  mt_ = pe_.spec_.tiles(m_, pe_.spec_.tile_m);
-  kt_ = pe_.spec_.tiles(k_, pe_.spec_.tile_k);
-  nt_ = pe_.spec_.tiles(n_, pe_.spec_.tile_n);
+  mt_ = pe_.spec_.tiles(m_, pe_.spec_.tile.m);
+  kt_ = pe_.spec_.tiles(k_, pe_.spec_.tile.k);
+  nt_ = pe_.spec_.tiles(n_, pe_.spec_.tile.n);
   steps_ = mt_ * nt_ * kt_;
   outputs_left_ = mt_ * nt_;
   next_step_ = 0;
@@ -98,9 +100,9 @@ void TileStream::begin() {
 TileStream::Tile TileStream::tile_of(std::int64_t step) const {
   const PeSpec& spec = pe_.spec_;
   Tile t{.m = step / kt_ / nt_, .n = step / kt_ % nt_, .k = step % kt_};
-  t.rows = std::min(spec.tile_m, m_ - t.m * spec.tile_m);
-  t.depth = std::min(spec.tile_k, k_ - t.k * spec.tile_k);
-  t.cols = std::min(spec.tile_n, n_ - t.n * spec.tile_n);
+  t.rows = std::min(spec.tile.m, m_ - t.m * spec.tile.m);
+  t.depth = std::min(spec.tile.k, k_ - t.k * spec.tile.k);
+  t.cols = std::min(spec.tile.n, n_ - t.n * spec.tile.n);
   return t;
 }
 
@@ -157,8 +159,8 @@ void TileStream::start_transfer(Step& step, bool is_a) {
   const PeSpec& spec = pe_.spec_;
   transfer.step = &step;
   transfer.direction = Direction::read;
-  is_a ? fill_pieces(transfer, a_, t.m * spec.tile_m, t.k * spec.tile_k, t.rows, t.depth)
-       : fill_pieces(transfer, b_, t.k * spec.tile_k, t.n * spec.tile_n, t.depth, t.cols);
+  is_a ? fill_pieces(transfer, a_, t.m * spec.tile.m, t.k * spec.tile.k, t.rows, t.depth)
+       : fill_pieces(transfer, b_, t.k * spec.tile.k, t.n * spec.tile.n, t.depth, t.cols);
   transfer.cause = started_;
   transfer.cause.consider(buffer_freed_);
   transfer.cause.consider(room_);
@@ -175,6 +177,7 @@ void TileStream::issue(Transfer& transfer) {
 
 TileStream::Matrix TileStream::matrix_of(isa::ValueId value) const {
   Matrix matrix{.in_memory = program().value(value).kind == isa::ValueKind::reference,
+                .dtype = program().value(value).dtype,
                 .itemsize = itemsize(program().value(value).dtype)};
   if (!matrix.in_memory) return matrix;
   const isa::Layout layout = program().layout(value);
@@ -240,9 +243,11 @@ void TileStream::compute(Step& step) {
   const Tile& t = step.tile;
   const bool last = t.k + 1 == kt_;
   const bool has_epilogue = spec_->step_count > 0;
-  step.fetch = Bytes(t.rows * t.depth * a_.itemsize + t.depth * t.cols * b_.itemsize);
-  step.compute = pe_.spec_.tile_time;
-  step.store = last && !has_epilogue ? Bytes(t.rows * t.cols * out_.itemsize) : 0_B;
+  const models::Product product{t.rows, t.depth, t.cols, a_.dtype, b_.dtype, out_.dtype};
+  step.compute = pe_.spec_.time_of(product);
+  step.move(pe_.spec_.matrix->moved(product,
+                                    {Bytes(t.rows * t.depth * a_.itemsize + t.depth * t.cols * b_.itemsize),
+                                     last && !has_epilogue ? Bytes(t.rows * t.cols * out_.itemsize) : 0_B}));
   step.self = pe_.next_serial();
   step.cause = step.operands;
   pe_.gemm_.push(step);
@@ -284,13 +289,14 @@ void TileStream::epilogue(Step& step, isa::EpiloguePoint point) {
     idle_epilogues_.pop_back();
     work.tile = step.tile;
     work.elements = static_cast<std::uint64_t>(step.tile.rows * step.tile.cols);
-    constexpr int kAccumulatorBytes = 4;
-    work.compute = pe_.spec_.math_time(steps[i].op, step.tile.rows * step.tile.cols, kAccumulatorBytes);
-    work.fetch = 0_B;
+    const models::VectorWork what{steps[i].op, step.tile.rows * step.tile.cols, kAccumulator};
+    work.compute = pe_.spec_.time_of(what);
+    models::Moved moved;
     if (steps[i].operand != isa::kNone && program().value(steps[i].operand).kind != isa::ValueKind::scalar)
-      work.fetch = Bytes(step.tile.rows * step.tile.cols * itemsize(program().value(steps[i].operand).dtype));
+      moved.fetch = Bytes(what.elements * itemsize(program().value(steps[i].operand).dtype));
     work.last = last_step && last_epilogue(i, point);
-    work.store = work.last ? Bytes(step.tile.rows * step.tile.cols * out_.itemsize) : 0_B;
+    if (work.last) moved.store = Bytes(what.elements * out_.itemsize);
+    work.move(pe_.spec_.vector->moved(what, moved));
     work.self = pe_.next_serial();
     work.cause = Cause::at(step.self, pe_.partition_.now(), Reason::operand);
     pe_.math_.push(work);
@@ -329,7 +335,7 @@ void TileStream::output_ready(const Tile& t, const Cause& because) {
   Transfer& transfer = take_transfer();
   transfer.step = nullptr;
   transfer.direction = Direction::write;
-  fill_pieces(transfer, out_, t.m * pe_.spec_.tile_m, t.n * pe_.spec_.tile_n, t.rows, t.cols);
+  fill_pieces(transfer, out_, t.m * pe_.spec_.tile.m, t.n * pe_.spec_.tile.n, t.rows, t.cols);
   transfer.cause = because;
   issue(transfer);
 }

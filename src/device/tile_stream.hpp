@@ -38,6 +38,7 @@ class TileStream {
   /// One of the three matrices.
   struct Matrix {
     bool in_memory = false;
+    DType dtype = DType::f16;
     int itemsize = 0;
     // For those in memory: where the first element lies, and how far apart they are.
     std::uint64_t address = 0;

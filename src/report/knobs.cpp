@@ -48,7 +48,7 @@ const std::vector<Knob>& knobs() {
       {"HBM rows",
        {"cube.hbm.row_hit_ns", "cube.hbm.row_closed_ns", "cube.hbm.row_conflict_ns"},
        Change::halved,
-       "with `model: rows`"},
+       "of builtin.hbm_rows"},
       {"SRAM bandwidth", {"cube.sram.bw_gbs"}, Change::doubled, "a cube's shared memory"},
       {"SRAM access", {"cube.sram.overhead_ns"}, Change::halved, "its latency"},
       {"TCM read",

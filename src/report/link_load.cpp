@@ -134,7 +134,7 @@ class FlowFinder {
     if (!done.plan)
       done.plan = std::make_unique<data::TilePlan>(
           p.shape(spec.a)[0], p.shape(spec.b)[1], p.shape(spec.a)[1],
-          data::TileShape{.m = spec_.tile_m, .n = spec_.tile_n, .k = spec_.tile_k});
+          data::TileShape{.m = spec_.tile.m, .n = spec_.tile.n, .k = spec_.tile.k});
     const bool reads = r.kind == OpKind::tile_dma_in;
     const auto [id, part] =
         reads ? next_read(p, spec, done) : std::pair(spec.out, done.plan->output(done.writes++));

@@ -47,6 +47,7 @@ Json probe_json(const topology::Graph& graph, const ProbeResult& result) {
                {"total_ns", result.total.ns()},
                {"formula_ns", result.formula.parts.total().ns()},
                {"formula_is", result.formula.exact ? "exact" : "lower bound"},
+               {"no_formula_of", result.formula.without},
                {"parts", parts_json(result.parts)},
                {"memory_is", result.formula.exact ? "formula" : "remainder"},
                {"effective_gbs", result.effective_gbs()},

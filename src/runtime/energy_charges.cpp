@@ -40,9 +40,7 @@ ChargeBook::ChargeBook(const topology::Machine& machine, const topology::Graph& 
     : graph_(graph),
       prices_(std::move(prices)),
       slice_(machine.hbm_slice().count()),
-      tile_m_(machine.at("pe.pe_gemm").integer("tile_m")),
-      tile_k_(machine.at("pe.pe_gemm").integer("tile_k")),
-      tile_n_(machine.at("pe.pe_gemm").integer("tile_n")) {}
+      tile_(machine.behaviour<models::MatrixFactory>("pe.pe_gemm")(machine.at("pe.pe_gemm"))->tile()) {}
 
 /// Equal charges are kept once: most commands of a run have one that there was before.
 std::uint32_t ChargeBook::number_of(const Charge& charge) {
@@ -265,7 +263,7 @@ class ChargeBook::Counter {
   void add_composite(const isa::CompositeSpec& spec) {
     const std::int64_t m = program_.shape(spec.a)[0], k = program_.shape(spec.a)[1],
                        n = program_.shape(spec.b)[1];
-    const std::int64_t of_a = tiles_of(n, book_.tile_n_), of_b = tiles_of(m, book_.tile_m_);
+    const std::int64_t of_a = tiles_of(n, book_.tile_.n), of_b = tiles_of(m, book_.tile_.m);
     Charge in, out, gemm;
     std::int64_t read = 0;
     for (const auto& [value, times] : {std::pair(spec.a, of_a), std::pair(spec.b, of_b)}) {
@@ -279,7 +277,7 @@ class ChargeBook::Counter {
     if (in_memory(spec.out)) reference(out, spec.out, 1, false);
     put(OpKind::tile_dma_in, in, read);
     put(OpKind::tile_gemm, gemm, m * n * k);
-    add_epilogue(spec, m * n, tiles_of(k, book_.tile_k_));
+    add_epilogue(spec, m * n, tiles_of(k, book_.tile_.k));
     put(OpKind::tile_dma_out, out, bytes_of(spec.out));
   }
 

@@ -14,6 +14,7 @@
 #include "address/mmu_map.hpp"
 #include "device/installed_wiring.hpp"
 #include "device/op_record.hpp"
+#include "kernbench/compute_model.hpp"
 #include "kernbench/energy.hpp"
 #include "kernbench/graph.hpp"
 #include "kernbench/program.hpp"
@@ -88,7 +89,7 @@ class ChargeBook {
   const topology::Graph& graph_;
   const topology::EnergyPrices prices_;
   const std::int64_t slice_;
-  const std::int64_t tile_m_, tile_k_, tile_n_;
+  const models::TileShape tile_;  // the matrix unit's
   std::map<Charge, std::uint32_t> numbers_;
   std::vector<const Charge*> charges_;  // by number: keys of the map
   std::unordered_map<std::uint64_t, PerByte> flows_;

@@ -18,8 +18,8 @@ std::int64_t records_of_composite(const isa::Program& program, const isa::Comman
   };
   const Shape &a = program.shape(composite.a), &b = program.shape(composite.b);
   const std::int64_t outputs =
-      spec.tiles(a[a.rank() - 2], spec.tile_m) * spec.tiles(b[b.rank() - 1], spec.tile_n);
-  const std::int64_t steps = spec.tiles(a[a.rank() - 1], spec.tile_k);
+      spec.tiles(a[a.rank() - 2], spec.tile.m) * spec.tiles(b[b.rank() - 1], spec.tile.n);
+  const std::int64_t steps = spec.tiles(a[a.rank() - 1], spec.tile.k);
   return outputs * (steps * (1 + in_memory(composite.a) + in_memory(composite.b)) + composite.step_count +
                     in_memory(composite.out));
 }

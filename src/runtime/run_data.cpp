@@ -15,7 +15,7 @@ namespace {
 
 data::TileShape gemm_tile(const RunBooks& books) {
   const auto spec = device::PeSpec::of(books.processors.device().machine());
-  return {.m = spec.tile_m, .n = spec.tile_n, .k = spec.tile_k};
+  return {.m = spec.tile.m, .n = spec.tile.n, .k = spec.tile.k};
 }
 
 void add_names(data::NamedRanges& names, const Storage& storage) {

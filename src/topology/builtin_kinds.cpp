@@ -1,7 +1,10 @@
 // The kinds that ship: one function per part of the machine, one line per parameter.
+#include <fmt/format.h>
+
 #include "base/text.hpp"
 #include "kernbench/math_op.hpp"
 #include "kernbench/registry.hpp"
+#include "models/shipped.hpp"
 
 namespace kernbench::topology {
 namespace {
@@ -18,6 +21,8 @@ Param bandwidth(std::string name, double gbs, std::string doc) {
   return Param::number(std::move(name), gbs, kBandwidthGbs, std::move(doc));
 }
 
+using Kinds = std::vector<Kind>;
+
 /// How long a class of the vector unit's operations takes; lists all of them.
 Param cycles(std::string name, MathCost cost) {
   std::vector<std::string> ops;
@@ -29,49 +34,108 @@ Param cycles(std::string name, MathCost cost) {
 }
 
 /// A kind with the one builtin impl that carries its name.
-Kind kind(const std::string& name, std::string doc, std::vector<Param> params,
-          std::vector<Param> impl_params = {}) {
-  return {name, doc, std::move(params), {{"builtin." + name, doc, std::move(impl_params)}}};
+Kind kind(const std::string& name, const std::string& doc, std::vector<Param> params,
+          Behaviour behaviour = Fixed{}) {
+  return {name, doc, std::move(params), {{"builtin." + name, doc, {}, std::move(behaviour)}}};
 }
 
-void register_system(Registry& registry) {
-  registry.add_kind(kind("host", "the computer that submits requests", {overhead(0)}));
-  registry.add_kind(kind("switch", "joins the host and the SIPs' PCIe endpoints", {overhead(5)}));
+/// What routers and the like do with the packets that want one of their links.
+Behaviour first_come() { return models::links<models::RegularLink>(); }
+
+void register_system(Kinds& kinds) {
+  kinds.push_back(kind("host", "the computer that submits requests", {overhead(0)}));
+  kinds.push_back(kind("switch", "joins the host and the SIPs' PCIe endpoints", {overhead(5)}, first_come()));
 }
 
-void register_io_chiplet(Registry& registry) {
-  registry.add_kind(kind("pcie_ep", "a SIP's PCIe endpoint", {overhead(5)}));
-  registry.add_kind(
+void register_io_chiplet(Kinds& kinds) {
+  kinds.push_back(kind("pcie_ep", "a SIP's PCIe endpoint", {overhead(5)}, first_come()));
+  kinds.push_back(
       kind("io_cpu", "receives requests and fans them out to the cubes; one at a time", {overhead(10)}));
-  registry.add_kind(kind("io_noc", "joins endpoint, IO CPU and the UCIe ports of the top row",
-                         {overhead(0), bandwidth("bw_gbs", 512, "each of its links, per direction")}));
+  kinds.push_back(kind("io_noc", "joins endpoint, IO CPU and the UCIe ports of the top row",
+                       {overhead(0), bandwidth("bw_gbs", 512, "each of its links, per direction")},
+                       first_come()));
 }
 
-void register_cube(Registry& registry) {
-  registry.add_kind(
+void register_cube(Kinds& kinds) {
+  kinds.push_back(
       kind("router", "the grid of routers under a cube's HBM stack",
            {overhead(2.5), bandwidth("bw_gbs", 512, "each link between two routers, per direction"),
             Param::integer("rows", 6, {2, 64}, "routers from north to south"),
             Param::integer("cols", 6, {4, 64}, "routers from west to east"),
-            Param::numbers("hole", {2, 2}, {0, 62}, "rows and columns left out at the centre")}));
-  registry.add_kind(kind(
+            Param::numbers("hole", {2, 2}, {0, 62}, "rows and columns left out at the centre")},
+           first_come()));
+  kinds.push_back(kind(
       "m_cpu", "a cube's management CPU; serves one message at a time",
       {overhead(5), Param::numbers("at_mm", {7.5, 2.0}, {0, 1000}, "its place; joins the nearest router")}));
-  registry.add_kind(
+  kinds.push_back(
       kind("sram", "memory shared by the PEs of a cube",
            {overhead(2), bandwidth("bw_gbs", 128, "its port, per direction"),
             Param::number("capacity_mb", 32, {1.0 / 1024, 512}, "its size"),
             Param::numbers("at_mm", {1.5, 9.0}, {0, 1000}, "its place; joins the nearest router")}));
-  registry.add_kind(kind("ucie", "a die-to-die port: several connections side by side",
-                         {overhead(8, "latency of one port; a crossing passes two"),
-                          bandwidth("bw_gbs", 128, "each connection, per direction"),
-                          Param::integer("connections", 4, {1, 64}, "connections per port")}));
+  kinds.push_back(kind("ucie", "a die-to-die port: several connections side by side",
+                       {overhead(8, "latency of one port; a crossing passes two"),
+                        bandwidth("bw_gbs", 128, "each connection, per direction"),
+                        Param::integer("connections", 4, {1, 64}, "connections per port")},
+                       first_come()));
 }
 
-void register_hbm(Registry& registry) {
-  const std::vector<Param> shape = {
-      Param::choice("model", "plain", {"plain", "rows"},
-                    "plain: every burst alike; rows: banks and row buffers"),
+/// Below 10 ns an access is better than any memory we know of.
+std::vector<std::string> ideal_access(const ParamSet& hbm) {
+  const double ns = hbm.number("access_ns");
+  if (ns >= 10) return {};
+  return {fmt::format("HBM access {} ns", ns)};
+}
+
+Impl plain_hbm() {
+  return {.name = "builtin.hbm",
+          .doc = "every burst takes the same time of its pseudo-channel",
+          .params = {},
+          .behaviour = models::plain_hbm(),
+          .summary =
+              [](const ParamSet& hbm) { return fmt::format("plain, access {} ns", hbm.number("access_ns")); },
+          .idealised = ideal_access};
+}
+
+std::optional<Refusal> check_rows(const ParamSet& hbm) {
+  if (hbm.integer("row_bytes") % hbm.integer("burst_bytes") != 0)
+    return Refusal{"row_bytes", "a row must hold whole bursts", "make row_bytes a multiple of burst_bytes"};
+  if (hbm.number("row_hit_ns") > hbm.number("row_closed_ns") ||
+      hbm.number("row_closed_ns") > hbm.number("row_conflict_ns"))
+    return Refusal{"row_hit_ns", "an open row must not be slower than a closed one, nor that than a conflict",
+                   "order them row_hit_ns ≤ row_closed_ns ≤ row_conflict_ns"};
+  if (hbm.number("refresh_ns") >= hbm.number("refresh_interval_ns"))
+    return Refusal{"refresh_ns", "refreshing would never end",
+                   "make refresh_ns less than refresh_interval_ns"};
+  return std::nullopt;
+}
+
+std::vector<Param> rows_params() {
+  return {
+      Param::integer("banks", 16, {1, 1024}, "banks of a pseudo-channel"),
+      Param::integer("row_bytes", 1024, {64, 1 << 20}, "bytes of a row"),
+      Param::number("row_hit_ns", 15, kLatencyNs, "access to the open row"),
+      Param::number("row_closed_ns", 35, kLatencyNs, "access to a bank with no open row"),
+      Param::number("row_conflict_ns", 50, kLatencyNs, "access to a bank with another row open"),
+      Param::number("turnaround_ns", 8, kLatencyNs, "pause between a read and a write of a channel"),
+      Param::number("refresh_ns", 350, kLatencyNs, "length of an all-bank refresh (tRFC); 0: no refresh"),
+      Param::number("refresh_interval_ns", 3900, {1, 1e9}, "time between two refreshes (tREFI)"),
+  };
+}
+
+Impl rows_hbm() {
+  return {.name = "builtin.hbm_rows",
+          .doc = "banks with row buffers, turn-around of the bus, refresh",
+          .params = rows_params(),
+          .behaviour = models::rows_hbm(),
+          .check = check_rows,
+          .summary = [](const ParamSet& hbm) {
+            return fmt::format("rows {}/{}/{} ns hit/closed/conflict", hbm.number("row_hit_ns"),
+                               hbm.number("row_closed_ns"), hbm.number("row_conflict_ns"));
+          }};
+}
+
+void register_hbm(Kinds& kinds) {
+  std::vector<Param> shape = {
       Param::number("hbm_total_gb_per_cube", 48, {1.0 / 1024, 128},
                     "capacity of a cube, split evenly over its PEs"),
       bandwidth("hbm_to_router_bw_gbs", 256, "one PE's slice, reads and writes together"),
@@ -79,58 +143,55 @@ void register_hbm(Registry& registry) {
       Param::integer("burst_bytes", 256, {16, 65536}, "bytes of one access of a pseudo-channel"),
       Param::number("access_ns", 0, kLatencyNs, "latency added to every access"),
   };
-  const std::vector<Param> rows = {
-      Param::integer("banks", 16, {1, 1024}, "rows: banks of a pseudo-channel"),
-      Param::integer("row_bytes", 1024, {64, 1 << 20}, "rows: bytes of a row"),
-      Param::number("row_hit_ns", 15, kLatencyNs, "rows: access to the open row"),
-      Param::number("row_closed_ns", 35, kLatencyNs, "rows: access to a bank with no open row"),
-      Param::number("row_conflict_ns", 50, kLatencyNs, "rows: access to a bank with another row open"),
-      Param::number("turnaround_ns", 8, kLatencyNs, "rows: pause between a read and a write of a channel"),
-      Param::number("refresh_ns", 350, kLatencyNs,
-                    "rows: length of an all-bank refresh (tRFC); 0: no refresh"),
-      Param::number("refresh_interval_ns", 3900, {1, 1e9}, "rows: time between two refreshes (tREFI)"),
-  };
-  registry.add_kind(kind("hbm", "a cube's DRAM, one slice and controller per PE", shape, rows));
+  kinds.push_back(
+      {.name = "hbm",
+       .doc = "a cube's DRAM, one slice and controller per PE",
+       .params = std::move(shape),
+       .impls = {plain_hbm(), rows_hbm()},
+       .former = FormerChoice{"model", {{"plain", "builtin.hbm"}, {"rows", "builtin.hbm_rows"}}}});
 }
 
-void register_pe_control(Registry& registry) {
-  registry.add_kind(
+void register_pe_control(Kinds& kinds) {
+  kinds.push_back(
       kind("pe_cpu", "issues the commands of a program to the engines",
            {overhead(2, "start of a launch"),
             Param::choice("issue", "run_ahead", {"run_ahead", "in_order"},
                           "run_ahead: queues let loads run ahead; in_order: one command at a time"),
             Param::integer("queue_depth", 16, {1, 65536}, "commands an engine's queue holds"),
             Param::integer("dispatch_cycles", 1, {0, 1e6}, "cycles to issue one command")}));
-  registry.add_kind(
+  kinds.push_back(
       kind("pe_scheduler", "turns a composite command into a stream of tile steps",
            {overhead(1, "start of a composite"),
             Param::integer("pipeline_depth", 3, {1, 1024}, "tile buffers that bound what is in flight")}));
-  registry.add_kind(kind("pe_mmu", "translates virtual addresses", {overhead(0, "one look-up")}));
-  registry.add_kind(
-      kind("pe_ipcq", "queues to other PEs, with credits", {overhead(0, "one queue operation")}));
+  kinds.push_back(kind("pe_mmu", "translates virtual addresses", {overhead(0, "one look-up")}));
+  kinds.push_back(kind("pe_ipcq", "queues to other PEs, with credits", {overhead(0, "one queue operation")}));
 }
 
-void register_pe_engines(Registry& registry) {
-  registry.add_kind(
+void register_pe_engines(Kinds& kinds) {
+  kinds.push_back(
       kind("pe_dma", "moves data between the PE and the fabric; the PE's port",
            {overhead(0, "command accepted to first request on the fabric"),
             bandwidth("bw_gbs", 512, "the PE's link to its router, per direction"),
             Param::choice("strided", "auto", {"auto", "linear", "gather"},
                           "HBM bursts of several rows: linear: as if stored one after the other; gather: "
-                          "each row at its own address; auto: linear with hbm.model plain, gather with rows"),
-            Param::integer("outstanding", 8, {1, 65536}, "transfers in flight per channel")}));
-  registry.add_kind(kind("pe_fetch_store", "moves operands and results between TCM and registers", {}));
-  registry.add_kind(kind("pe_gemm", "the matrix unit",
-                         {Param::integer("tile_m", 32, {1, 65536}, "rows of a tile"),
-                          Param::integer("tile_k", 64, {1, 65536}, "depth of a tile"),
-                          Param::integer("tile_n", 32, {1, 65536}, "columns of a tile"),
-                          Param::integer("tile_cycles", 16, {1, 1e9}, "cycles of one tile")}));
-  registry.add_kind(
+                          "each row at its own address; auto: as the memory's impl has it, "
+                          "linear for builtin.hbm, gather for builtin.hbm_rows"),
+            Param::integer("outstanding", 8, {1, 65536}, "transfers in flight per channel")},
+           models::dma<models::WholeDma>()));
+  kinds.push_back(kind("pe_fetch_store", "moves operands and results between TCM and registers", {}));
+  kinds.push_back(kind("pe_gemm", "the matrix unit",
+                       {Param::integer("tile_m", 32, {1, 65536}, "rows of a tile"),
+                        Param::integer("tile_k", 64, {1, 65536}, "depth of a tile"),
+                        Param::integer("tile_n", 32, {1, 65536}, "columns of a tile"),
+                        Param::integer("tile_cycles", 16, {1, 1e9}, "cycles of one tile")},
+                       models::tiled_matrix_unit()));
+  kinds.push_back(
       kind("pe_math", "the vector unit",
            {Param::integer("vector_bytes", 256, {1, 1 << 20}, "bytes worked on per cycle"),
             cycles("simple_cycles", MathCost::simple), cycles("divide_cycles", MathCost::division),
-            cycles("transcendental_cycles", MathCost::transcendental)}));
-  registry.add_kind(
+            cycles("transcendental_cycles", MathCost::transcendental)},
+           models::lane_vector_unit()));
+  kinds.push_back(
       kind("pe_tcm", "the PE's private memory",
            {bandwidth("read_bw_gbs", 512, "its read port"), bandwidth("write_bw_gbs", 512, "its write port"),
             Param::number("capacity_mb", 16, {1.0 / 1024, 256}, "its size"),
@@ -141,14 +202,14 @@ void register_pe_engines(Registry& registry) {
 }  // namespace
 
 Registry builtin_components() {
-  Registry registry;
-  register_system(registry);
-  register_io_chiplet(registry);
-  register_cube(registry);
-  register_hbm(registry);
-  register_pe_control(registry);
-  register_pe_engines(registry);
-  return registry;
+  Kinds kinds;
+  register_system(kinds);
+  register_io_chiplet(kinds);
+  register_cube(kinds);
+  register_hbm(kinds);
+  register_pe_control(kinds);
+  register_pe_engines(kinds);
+  return Registry(std::move(kinds));
 }
 
 }  // namespace kernbench::topology

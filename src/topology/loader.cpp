@@ -199,14 +199,62 @@ class MachineLoader {
     const Kind* kind = registry_.find(entry.kind);
     KB_ASSERT(kind, "the schema names kind '{}', which the registry lacks", entry.kind);
     check_kind(entry, node);
-    const Impl& impl = find_impl(*kind, node);
+    const YamlNode* former = kind->former ? node.find(kind->former->param) : nullptr;
+    const Impl& impl = former ? former_impl(*kind, node, *former) : find_impl(*kind, node);
     std::vector<Param> params = kind->params;
     params.insert(params.end(), impl.params.begin(), impl.params.end());
     std::vector<std::string> known = {"kind", "impl"};
     for (const Param& param : params) known.push_back(param.name);
-    for (const YamlNode::Entry& item : node.entries)
-      if (std::find(known.begin(), known.end(), item.key) == known.end()) refuse_key(item, entry.path, known);
-    machine_.groups_.push_back({entry.path, entry.kind, impl.name, read_params(entry.path, params, node)});
+    for (const YamlNode::Entry& item : node.entries) {
+      if (std::find(known.begin(), known.end(), item.key) != known.end()) continue;
+      if (former && is_former(*kind, item.key)) continue;
+      refuse_param(*kind, impl, item, entry.path, known);
+    }
+    if (const YamlNode* named = node.find("impl"))
+      machine_.places_[entry.path + ".impl"] = named->place.text();
+    machine_.groups_.push_back({entry.path, entry.kind, impl.name, read_params(entry.path, params, node),
+                                impl, &impl == &kind->impls.front()});
+  }
+
+  /// `model: rows` of older files: it chose among the impls of its list, whichever of them the file names.
+  static const Impl& former_impl(const Kind& kind, const YamlNode& node, const YamlNode& chosen) {
+    const FormerChoice& former = *kind.former;
+    const Impl& named = find_impl(kind, node);
+    std::vector<std::string> values;
+    bool listed = false;
+    for (const auto& [value, impl] : former.impls) {
+      values.push_back(value);
+      listed |= impl == named.name;
+    }
+    if (!listed)
+      refuse("unknown-key", chosen.place, fmt::format("{} has no '{}'", named.name, former.param),
+             "leave it out: the impl says what is modelled");
+    for (const auto& [value, impl] : former.impls)
+      if (chosen.kind == YamlNode::Kind::scalar && chosen.scalar == value) return *kind.find(impl);
+    throw InputError(
+        {"param.choice", chosen.place.text(),
+         fmt::format("'{}' must be one of {}, not {}", former.param, join(values), chosen.describe()),
+         fmt::format("or leave it out and name the impl, as in impl: {}", former.impls.back().second)});
+  }
+
+  /// Files that chose that way also gave the parameters of impls they did not choose.
+  static bool is_former(const Kind& kind, const std::string& key) {
+    if (key == kind.former->param) return true;
+    for (const auto& [value, name] : kind.former->impls)
+      for (const Param& param : kind.find(name)->params)
+        if (param.name == key) return true;
+    return false;
+  }
+
+  /// Another impl of the kind may be meant.
+  [[noreturn]] static void refuse_param(const Kind& kind, const Impl& impl, const YamlNode::Entry& item,
+                                        const std::string& path, const std::vector<std::string>& known) {
+    for (const Impl& other : kind.impls)
+      for (const Param& param : other.params)
+        if (param.name == item.key)
+          refuse("unknown-key", item.place, fmt::format("{} has no {}", impl.name, quote(item.key)),
+                 fmt::format("{} has: give {} the impl {}", other.name, path, other.name));
+    refuse_key(item, path, known);
   }
 
   static void check_kind(const SchemaEntry& entry, const YamlNode& node) {

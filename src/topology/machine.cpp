@@ -60,12 +60,31 @@ Bytes Machine::hbm_slice() const {
   return Bytes(at("cube.hbm").bytes("hbm_total_gb_per_cube").count() / pes());
 }
 
+/// An impl without a behaviour is described by the figures that every matrix unit has.
 double Machine::pe_peak_tflops() const {
   const ParamSet& gemm = at("pe.pe_gemm");
+  const double clock_ghz = at("pe").number("clock_ghz");
+  if (const auto* make = std::get_if<models::MatrixFactory>(&group("pe.pe_gemm").how.behaviour))
+    return 2 * (*make)(gemm)->peak_macs() * clock_ghz / 1e3;
   const auto macs =
       static_cast<double>(gemm.integer("tile_m") * gemm.integer("tile_k") * gemm.integer("tile_n"));
-  const double ns = static_cast<double>(gemm.integer("tile_cycles")) / at("pe").number("clock_ghz");
-  return 2 * macs / ns / 1e3;
+  return 2 * macs / static_cast<double>(gemm.integer("tile_cycles")) * clock_ghz / 1e3;
+}
+
+/// An impl that nobody gave a behaviour must not run as if it were the one that ships.
+void Machine::require_behaviour(const Group& component) const {
+  if (!component.is_component() || !std::holds_alternative<std::monostate>(component.how.behaviour)) return;
+  throw InputError(
+      {"topology.no-behaviour", where(component.path + ".impl"),
+       fmt::format("'{}' of {} is registered with its parameters, but has no behaviour to simulate",
+                   component.impl, component.path),
+       fmt::format("register it with one (kernbench/registry.hpp), or use builtin.{}; `topology show` and "
+                   "`draw` work as it is",
+                   component.kind)});
+}
+
+void Machine::require_behaviours() const {
+  for (const Group& group : groups_) require_behaviour(group);
 }
 
 std::vector<std::string> Machine::idealised() const {
@@ -74,16 +93,28 @@ std::vector<std::string> Machine::idealised() const {
     const double ns = at(path).number(param);
     if (ns < below) notes.push_back(fmt::format("{} {} ns", what, ns));
   };
+  const auto note_own = [&](const Group& component) {
+    if (!component.how.idealised) return;
+    for (std::string& text : component.how.idealised(component.params)) notes.push_back(std::move(text));
+  };
   // A figure below the last number is better than any machine we know of.
   note("routers", "cube.routers", "overhead_ns", 0.5);
-  if (at("cube.hbm").text("model") == "plain") note("HBM access", "cube.hbm", "access_ns", 10);
+  note_own(group("cube.hbm"));
   note("PCIe", "sip.io.pcie_ep", "overhead_ns", 50);
   note("switch", "system.switch", "overhead_ns", 50);
   note("MMU", "pe.pe_mmu", "overhead_ns", 0.5);
   if (const double wire = at("system").number("ns_per_mm"); wire < 0.05)
     notes.push_back(fmt::format("wires {} ns/mm", wire));
   if (!has("energy")) notes.emplace_back("energy 0 pJ");
+  for (const Group& component : groups_)
+    if (component.path != "cube.hbm") note_own(component);
   return notes;
+}
+
+bool Machine::gathers() const {
+  const std::string& strided = at("pe.pe_dma").text("strided");
+  const auto* hbm = std::get_if<models::MemoryBehaviour>(&group("cube.hbm").how.behaviour);
+  return strided == "gather" || (strided == "auto" && (!hbm || hbm->gathers));
 }
 
 std::vector<std::string> Machine::left_out() const {
@@ -96,9 +127,7 @@ std::vector<std::string> Machine::left_out() const {
       "no packet is lost or sent again; clocks never slow down for heat or power"};
   if (at("launch").integer("control_bytes") == 0)
     notes.emplace_back("control messages carry 0 bytes (launch.control_bytes)");
-  const std::string& strided = at("pe.pe_dma").text("strided");
-  if (strided == "linear" || (strided == "auto" && at("cube.hbm").text("model") == "plain"))
-    notes.emplace_back("strided rows are read as if stored side by side (pe.pe_dma.strided)");
+  if (!gathers()) notes.emplace_back("strided rows are read as if stored side by side (pe.pe_dma.strided)");
   return notes;
 }
 

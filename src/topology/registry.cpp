@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/text.hpp"
 #include "kernbench/error.hpp"
@@ -20,6 +21,29 @@ const Named* find_named(const std::vector<Named>& all, std::string_view name) {
   throw InputError({id, "registry", std::move(what), std::move(hint)});
 }
 
+/// The public header of an open behaviour.
+const char* behaviour_name(const Behaviour& behaviour) {
+  constexpr std::array<const char*, std::variant_size_v<Behaviour>> kNames = {
+      "nothing",
+      "nothing",
+      "models::MatrixFactory (compute_model.hpp)",
+      "models::VectorFactory (compute_model.hpp)",
+      "models::MemoryBehaviour (memory_model.hpp)",
+      "models::LinkFactory (link_model.hpp)",
+      "models::DmaFactory (dma_model.hpp)"};
+  return kNames[behaviour.index()];
+}
+
+/// What a component of the kind can do, as its first impl does it.
+void check_behaviour(const Kind& kind, const Impl& impl) {
+  if (std::holds_alternative<std::monostate>(impl.behaviour) || kind.impls.empty()) return;
+  if (impl.behaviour.index() == kind.impls.front().behaviour.index()) return;
+  const bool fixed = std::holds_alternative<Fixed>(kind.impls.front().behaviour);
+  refuse("registry.behaviour", fmt::format("'{}' has a behaviour that no {} can have", impl.name, kind.name),
+         fixed ? fmt::format("that of kind {} cannot be replaced: leave it out", kind.name)
+               : fmt::format("kind {} takes {}", kind.name, behaviour_name(kind.impls.front().behaviour)));
+}
+
 /// A parameter is described once: an impl may not describe one of its kind's again.
 void check_params(const Kind& kind, const Impl& impl) {
   for (const Param& param : impl.params)
@@ -35,11 +59,9 @@ const Impl* Kind::find(std::string_view impl) const { return find_named(impls, i
 
 const Kind* Registry::find(std::string_view kind) const { return find_named(kinds_, kind); }
 
-void Registry::add_kind(Kind kind) {
-  if (find(kind.name))
-    refuse("registry.twice", fmt::format("kind '{}' exists already", kind.name), "choose another name");
-  for (const Impl& impl : kind.impls) check_params(kind, impl);
-  kinds_.push_back(std::move(kind));
+Registry::Registry(std::vector<Kind> kinds) : kinds_(std::move(kinds)) {
+  for (const Kind& kind : kinds_)
+    for (const Impl& impl : kind.impls) check_params(kind, impl);
 }
 
 void Registry::add_impl(std::string_view kind, Impl impl) {
@@ -55,6 +77,7 @@ void Registry::add_impl(std::string_view kind, Impl impl) {
     refuse("registry.twice", fmt::format("impl '{}' of {} exists already", impl.name, kind),
            "choose another name");
   check_params(*found, impl);
+  check_behaviour(*found, impl);
   found->impls.push_back(std::move(impl));
 }
 

@@ -97,20 +97,13 @@ void check_memories(const Machine& machine) {
            "lower scheduler_mb or kernel_scratch_mb, or raise capacity_mb");
 }
 
-void check_rows_model(const Machine& machine) {
-  const ParamSet& hbm = machine.at("cube.hbm");
-  if (hbm.text("model") != "rows" || !hbm.find("row_bytes")) return;
-  if (hbm.integer("row_bytes") % hbm.integer("burst_bytes") != 0)
-    refuse(machine, "cube.hbm.row_bytes", "a row must hold whole bursts",
-           "make row_bytes a multiple of burst_bytes");
-  if (hbm.number("row_hit_ns") > hbm.number("row_closed_ns") ||
-      hbm.number("row_closed_ns") > hbm.number("row_conflict_ns"))
-    refuse(machine, "cube.hbm.row_hit_ns",
-           "an open row must not be slower than a closed one, nor that than a conflict",
-           "order them row_hit_ns ≤ row_closed_ns ≤ row_conflict_ns");
-  if (hbm.number("refresh_ns") >= hbm.number("refresh_interval_ns"))
-    refuse(machine, "cube.hbm.refresh_ns", "refreshing would never end",
-           "make refresh_ns less than refresh_interval_ns");
+/// What an impl says of its own values.
+void check_impls(const Machine& machine) {
+  for (const Group& group : machine.groups()) {
+    if (!group.how.check) continue;
+    if (const auto refusal = group.how.check(group.params))
+      refuse(machine, fmt::format("{}.{}", group.path, refusal->param), refusal->what, refusal->hint);
+  }
 }
 
 /// Energy is counted in whole femtojoules, and a milliwatt is one per picosecond.
@@ -138,7 +131,7 @@ void validate(const Machine& machine) {
   check_routers(machine);
   check_places(machine);
   check_memories(machine);
-  check_rows_model(machine);
+  check_impls(machine);
   check_energy(machine);
 }
 

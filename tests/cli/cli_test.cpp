@@ -248,7 +248,7 @@ TEST_F(CliTest, DescribeExplainsKindsImplsAndSections) {
   const std::string kind = succeeds({"describe", "hbm"});
   for (const char* part :
        {"cube.hbm", "builtin.hbm", "num_pcs", "default 256", "a number of GB/s from 0.001 to 1000000",
-        "refresh_interval_ns", "one of plain, rows"})
+        "refresh_interval_ns", "builtin.hbm_rows"})
     EXPECT_THAT(kind, HasSubstr(part));
   EXPECT_EQ(succeeds({"describe", "cube.hbm"}), kind);
   EXPECT_THAT(succeeds({"describe", "builtin.hbm"}), HasSubstr("impl of kind hbm"));

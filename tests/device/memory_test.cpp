@@ -3,6 +3,7 @@
 #include <random>
 
 #include "device/device_world.hpp"
+#include "device/dram_world.hpp"
 
 namespace kernbench::device {
 namespace {
@@ -197,7 +198,7 @@ TEST(Hbm, WithRowsEveryRowOfATransferIsChargedUnlessTold) {
 TEST(Hbm, ALinearTransferBeginsWithTheBurstOfItsFirstByte) {
   const auto then = [](Direction direction, std::int64_t offset) {
     Machine m;
-    HbmSlice& slice = m.device.hbm({0, 0, 0});
+    HbmMemory& slice = m.device.hbm({0, 0, 0});
     m.issue({0, 0, 0}, direction, slice, {.offset = 384, .row_bytes = 128, .rows = 2, .stride = 4096});
     const Transfer& t = m.issue({0, 0, 0}, direction, slice, {.offset = offset, .row_bytes = 1});
     m.run();
@@ -270,7 +271,7 @@ TEST(Hbm, AnAccessMayBeUsedAgainForAnythingElse) {
     m.run();
     return access.done - start;
   };
-  HbmSlice& own = m.device.hbm({0, 0, 0});
+  HbmMemory& own = m.device.hbm({0, 0, 0});
   // A burst 8 ns; 256 B at 256 GB/s 1 ns, out of the TCM at 128 GB/s 2 ns. PE 0 to its slice 2 ps, its TCM
   // 3 ps, PE 7 272 ps, and as much back.
   EXPECT_EQ(time(own, dma(0), dma(0), Direction::read), 2_ps + 9_ns + 2_ps);
@@ -287,8 +288,8 @@ TEST(Hbm, ASeriesOfBurstsIsServedAsOneByOne) {
   for (const char* model : {"plain", "rows"}) {
     const auto machine = testing::load({std::string("cube.hbm.model=") + model, "cube.hbm.access_ns=3"});
     for (int trial = 0; trial < 200; ++trial) {
-      const auto at_once = make_dram(machine);
-      const auto one_by_one = make_dram(machine);
+      const auto at_once = testing::make_dram(machine);
+      const auto one_by_one = testing::make_dram(machine);
       Time now;
       for (int i = 0; i < 6; ++i) {  // each begins with what the others left
         const std::int64_t first = pick(0, 100);
@@ -307,8 +308,8 @@ TEST(Hbm, ASeriesOfBurstsIsServedAsOneByOne) {
 TEST(Hbm, BurstsAskedForTogetherAreServedAsOneByOne) {
   for (const char* model : {"plain", "rows"}) {
     const auto machine = testing::load({std::string("cube.hbm.model=") + model, "cube.hbm.access_ns=3"});
-    const auto together = make_dram(machine);
-    const auto one_by_one = make_dram(machine);
+    const auto together = testing::make_dram(machine);
+    const auto one_by_one = testing::make_dram(machine);
     Time now;
     for (const std::int64_t first : {5, 0, 13, 700}) {  // each begins with what the others left
       std::vector<Time> all(21);
@@ -324,7 +325,7 @@ TEST(Hbm, BurstsAskedForTogetherAreServedAsOneByOne) {
 // 72 ns; then the last packet crosses.
 TEST(Hbm, AReadThatBeginsWithinABurstTakesOneMore) {
   Machine m;
-  HbmSlice& slice = m.device.hbm({0, 0, 0});
+  HbmMemory& slice = m.device.hbm({0, 0, 0});
   const Transfer& t = m.read({0, 0, 0}, slice, 100, 16 * kKiB);
   m.run();
   EXPECT_EQ(t.retired, 2_ps + 72_ns + 1_ns + 2_ps);

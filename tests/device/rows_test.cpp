@@ -5,7 +5,7 @@
 #include <random>
 
 #include "device/device_world.hpp"
-#include "device/dram.hpp"
+#include "device/dram_world.hpp"
 
 namespace kernbench::device {
 namespace {
@@ -13,9 +13,9 @@ namespace {
 constexpr std::int64_t kRowStride =
     8 * 16 * 16;  // bursts from a row to the next of the same bank: 8 channels · 16 a row · 16 banks
 
-std::unique_ptr<Dram> dram(std::vector<std::string> overrides = {}) {
+std::unique_ptr<testing::Dram> dram(std::vector<std::string> overrides = {}) {
   overrides.push_back("cube.hbm.refresh_ns=0");
-  return make_dram(testing::load(overrides, "realistic"));
+  return testing::make_dram(testing::load(overrides, "realistic"));
 }
 
 TEST(Rows, TheThreeLatencies) {
@@ -106,7 +106,7 @@ class RefreshedRows : public ::testing::Test {
   /// A burst of row 0 of a bank of channel 0.
   static std::int64_t bank(std::int64_t b) { return 8 * 16 * b; }
 
-  std::unique_ptr<Dram> dram_ = make_dram(testing::load({}, "realistic"));
+  std::unique_ptr<testing::Dram> dram_ = testing::make_dram(testing::load({}, "realistic"));
 };
 
 TEST_F(RefreshedRows, ARefreshClosesAllRows) {

@@ -50,6 +50,14 @@ class Docs(unittest.TestCase):
                 with self.subTest(f"{page.relative_to(ROOT)}: {target}"):
                     self.assertTrue((page.parent / target).exists())
 
+    def test_files_shown_are_those_of_the_examples(self):
+        folders = {"own-models.md": ROOT / "examples" / "own_models"}
+        for page, folder in folders.items():
+            for block in blocks(ROOT / "docs" / page):
+                for name in [word[len("file="):] for word in block.info if word.startswith("file=")]:
+                    with self.subTest(block.where):
+                        self.assertEqual(block.text, (folder / name).read_text())
+
     def test_every_decision_is_in_the_index(self):
         index = (ROOT / "docs/adr/README.md").read_text()
         for page in (ROOT / "docs/adr").glob("[0-9]*.md"):

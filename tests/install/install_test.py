@@ -81,6 +81,14 @@ class Install(unittest.TestCase):
         self.assertIn("fill_cycles: cycles to fill the array", said)
         self.assertIn("impl acme.systolic", said)
 
+    def test_models_from_outside_the_tree_are_like_those_that_ship(self):
+        guide = ROOT / "docs" / "own-models.md"
+        folder = self.build(ROOT / "examples" / "own_models")
+        said = "".join(self.say(script, folder) for script in scripts(guide, "acme_models"))
+        self.assertIn("acme.first_ready: first-ready scheduling with a cap", said)
+        self.assertIn("cap: hits that may pass an older burst", said)
+        self.assertIn("--set cube.hbm.hit_ns=100: a hit is slower than a miss", said)
+
     def test_the_first_kernel_says_what_its_guide_says(self):
         folder = self.build(ROOT / "examples" / "first_kernel")
         said = "".join(self.say(script, folder) for script in scripts(ROOT / "docs" / "first-kernel.md", "first_kernel"))

@@ -402,7 +402,10 @@ TEST(Registry, RefusesASecondImplOrKindOfTheSameNameAndUnknownKinds) {
   EXPECT_THAT(id_of("pe_gemm", {"acme.gemm", "", {Param::integer("tile_m", 1, {1, 2}, "")}}),
               StartsWith("registry.twice"));
   EXPECT_EQ(id_of("pe_gemm", {"acme.gemm", "", {}}), "accepted");
-  EXPECT_THROW(registry.add_kind({"hbm", "", {}, {}}), InputError);
+  EXPECT_EQ(id_of("pe_gemm", {"acme.memory", "", {}, models::links<models::RegularLink>()}),
+            "registry.behaviour: kind pe_gemm takes models::MatrixFactory (compute_model.hpp)");
+  EXPECT_EQ(id_of("host", {"acme.host", "", {}, models::links<models::RegularLink>()}),
+            "registry.behaviour: that of kind host cannot be replaced: leave it out");
 }
 
 TEST(Override, OfAttrsAsAMapSetsEachOfThem) {
@@ -427,6 +430,62 @@ TEST(Override, ThatDoesNotFitTheFileIsNamedInTheHint) {
     FAIL();
   } catch (const InputError& e) {
     EXPECT_NE(e.hint().find("--set cube.routers.rows=7"), std::string::npos) << e.what();
+  }
+}
+
+TEST(Machine, OlderFilesChooseTheMemoryByItsModel) {
+  const auto hbm = [](const std::string& name, std::vector<std::string> overrides) {
+    return load_machine(name, overrides, builtin_registry()).group("cube.hbm");
+  };
+  EXPECT_EQ(hbm("default", {}).impl, "builtin.hbm");
+  EXPECT_EQ(hbm("default", {"cube.hbm.model=rows"}), hbm("default", {"cube.hbm.impl=builtin.hbm_rows"}));
+  EXPECT_EQ(hbm("realistic", {"cube.hbm.model=plain"}),
+            hbm("realistic", {"cube.hbm.model=plain", "cube.hbm.banks=8"}));
+  const std::string text =
+      replaced(default_text(), "      num_pcs: 8\n", "      model: rows\n      num_pcs: 8\n      banks: 4\n");
+  const Machine machine = load_machine_text(text, "m.yaml", {}, builtin_registry());
+  EXPECT_EQ(machine.group("cube.hbm").impl, "builtin.hbm_rows");
+  EXPECT_EQ(machine.at("cube.hbm").integer("banks"), 4);
+}
+
+TEST(Machine, AParameterOfAnotherImplSaysWhose) {
+  const std::vector<std::string> overrides = {"cube.hbm.banks=4"};
+  try {
+    load_machine("default", overrides, builtin_registry());
+    FAIL() << "it was accepted";
+  } catch (const InputError& e) {
+    EXPECT_EQ(e.id(), "topology.unknown-key");
+    EXPECT_THAT(e.hint(), HasSubstr("builtin.hbm_rows has: give cube.hbm the impl builtin.hbm_rows"));
+  }
+}
+
+TEST(Machine, AnImplChecksItsValuesAndTheErrorNamesTheirPlace) {
+  Registry registry = builtin_registry();
+  const auto check = [](const ParamSet& params) -> std::optional<Refusal> {
+    if (params.integer("lanes") % 2 == 0) return std::nullopt;
+    return Refusal{"lanes", "lanes come in pairs", "make it even"};
+  };
+  registry.add_impl("pe_math", {.name = "acme.simd",
+                                .doc = "",
+                                .params = {Param::integer("lanes", 8, {1, 64}, "")},
+                                .behaviour = {},
+                                .check = check});
+  const std::string text =
+      replaced(default_text(), "impl: builtin.pe_math, attrs: {", "impl: acme.simd, attrs: {lanes: 7, ");
+  try {
+    load_machine_text(text, "m.yaml", {}, registry);
+    FAIL() << "it was accepted";
+  } catch (const InputError& e) {
+    EXPECT_THAT(e.where(), ::testing::MatchesRegex("m.yaml:[0-9]+:[0-9]+"));
+    EXPECT_EQ(e.message(), "lanes come in pairs");
+  }
+  const Machine machine = load_machine_text(replaced(text, "lanes: 7", "lanes: 6"), "m.yaml", {}, registry);
+  try {
+    machine.require_behaviours();
+    FAIL() << "it can be simulated";
+  } catch (const InputError& e) {
+    EXPECT_EQ(e.id(), "topology.no-behaviour");
+    EXPECT_THAT(e.where(), ::testing::MatchesRegex("m.yaml:[0-9]+:[0-9]+"));
   }
 }
 

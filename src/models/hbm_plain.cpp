@@ -1,15 +1,16 @@
 #include <algorithm>
 #include <vector>
 
-#include "device/dram.hpp"
+#include "models/shipped.hpp"
 
-namespace kernbench::device {
+namespace kernbench::models {
 namespace {
 
-class PlainDram final : public Dram {
+class PlainHbm final : public PromptMemory {
  public:
-  explicit PlainDram(const ParamSet& hbm)
-      : burst_time_(burst_time(hbm)),
+  PlainHbm(const ParamSet& hbm, const MemoryPlace& place)
+      : PromptMemory(place),
+        burst_time_(burst_time(hbm)),
         access_(hbm.time("access_ns")),
         free_at_(static_cast<std::size_t>(hbm.integer("num_pcs"))) {}
 
@@ -53,8 +54,17 @@ class PlainDram final : public Dram {
 
 }  // namespace
 
-std::unique_ptr<Dram> make_plain_dram(const topology::Machine& machine) {
-  return std::make_unique<PlainDram>(machine.at("cube.hbm"));
+MemoryBehaviour plain_hbm() {
+  MemoryBehaviour plain = memory<PlainHbm>();
+  plain.formula = [](const ParamSet& hbm) {
+    const Time burst = hbm.time("access_ns") + burst_time(hbm);
+    return MemoryFormula{.read = burst, .write = burst, .bursts_alike = true};
+  };
+  plain.at_least = [](const ParamSet& hbm) {
+    return MemoryBound{hbm.time("access_ns") + burst_time(hbm), hbm.bandwidth("hbm_to_router_bw_gbs")};
+  };
+  plain.gathers = false;
+  return plain;
 }
 
-}  // namespace kernbench::device
+}  // namespace kernbench::models

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "device/dram.hpp"
+#include "models/shipped.hpp"
 
-namespace kernbench::device {
+namespace kernbench::models {
 namespace {
 
 /// Latencies of a lone burst are `access_ns` + `row_hit_ns`, `row_closed_ns` or `row_conflict_ns` + its time
@@ -15,10 +15,11 @@ struct RowTiming {
   Time refresh, refresh_interval;
 };
 
-class RowsDram final : public Dram {
+class RowsHbm final : public PromptMemory {
  public:
-  explicit RowsDram(const ParamSet& hbm)
-      : t_{.hit = hbm.time("row_hit_ns"),
+  RowsHbm(const ParamSet& hbm, const MemoryPlace& place)
+      : PromptMemory(place),
+        t_{.hit = hbm.time("row_hit_ns"),
            .activate = hbm.time("row_closed_ns") - hbm.time("row_hit_ns"),
            .precharge = hbm.time("row_conflict_ns") - hbm.time("row_closed_ns"),
            .cycle = hbm.time("row_conflict_ns"),
@@ -125,8 +126,18 @@ class RowsDram final : public Dram {
 
 }  // namespace
 
-std::unique_ptr<Dram> make_rows_dram(const topology::Machine& machine) {
-  return std::make_unique<RowsDram>(machine.at("cube.hbm"));
+MemoryBehaviour rows_hbm() {
+  MemoryBehaviour rows = memory<RowsHbm>();
+  // The first burst of a read opens a row, the last one of a write may hit an open one.
+  rows.formula = [](const ParamSet& hbm) {
+    const Time burst = hbm.time("access_ns") + burst_time(hbm);
+    return MemoryFormula{.read = burst + hbm.time("row_closed_ns"), .write = burst + hbm.time("row_hit_ns")};
+  };
+  rows.at_least = [](const ParamSet& hbm) {
+    return MemoryBound{hbm.time("access_ns") + burst_time(hbm), hbm.bandwidth("hbm_to_router_bw_gbs")};
+  };
+  rows.gathers = true;
+  return rows;
 }
 
-}  // namespace kernbench::device
+}  // namespace kernbench::models

@@ -1,0 +1,127 @@
+// The DRAM behind a controller (kind `hbm`), as a model: requests in, completions out.
+//
+// The controller in front of it (one for each PE's slice) turns reads and writes into requests for consecutive bursts,
+// and sends the data of a read, and the acknowledgement of a write, as bursts complete. A model sees neither packets
+// nor messages.
+//
+//   class Fair : public models::MemoryModel {
+//    public:
+//     Fair(const ParamSet& params, const models::MemoryPlace& place) : place_(place), …
+//     void request(const models::MemoryRequest& r) override { queue_.push_back(r); … place_.partition.schedule(next_, …); }
+//    private:
+//     void next() { … place_.answers.through(r.tag, burst, {&when, 1}); … }
+//   };
+//   registry.components.add_impl("hbm", {"acme.fair_hbm", "…", {…}, models::memory<Fair>()});
+//
+// Contract. `request` is called at the instant `at` (`at == partition.now()`), in order; at one instant writes come
+// before reads, reads by issuer. Every burst of every request is answered exactly once, now or at any later event, in any order; the time
+// of an answer is not before the present and is final. A model may schedule events of its partition, nothing periodic: when
+// nothing is asked of it, it schedules nothing. It calls `through` only from within `request` or one of its own events.
+// kernbench/testing/model_contracts.hpp checks this for any model.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "kernbench/param.hpp"
+#include "kernbench/sim.hpp"
+#include "kernbench/units.hpp"
+
+namespace kernbench::models {
+
+enum class Direction : std::uint8_t { read, write };
+
+/// Bursts first … first + count − 1 of the slice, burst b being bytes b · burst_bytes …, all asked for at once.
+struct MemoryRequest {
+  std::int64_t first = 0;
+  std::int64_t count = 1;
+  Direction direction = Direction::read;
+  Time at;
+  std::uint32_t issuer = 0;  // who asks: equal numbers are the same component
+  std::uint64_t tag = 0;     // comes back with the answer
+};
+
+/// Whom a memory tells.
+class MemoryAnswers {
+ public:
+  virtual ~MemoryAnswers() = default;
+  /// Bursts first, first + 1 … of the request with this tag, counted from 0, are through at these times: read, or written.
+  virtual void through(std::uint64_t tag, std::int64_t first, std::span<const Time> at) = 0;
+};
+
+/// Where a model stands.
+struct MemoryPlace {
+  sim::Partition& partition;
+  MemoryAnswers& answers;
+};
+
+class PromptMemory;
+
+class MemoryModel {
+ public:
+  virtual ~MemoryModel() = default;
+  virtual void request(const MemoryRequest& request) = 0;
+  /// The model itself, if nobody who comes later changes when a burst is through; null otherwise.
+  virtual PromptMemory* prompt() { return nullptr; }
+};
+
+/// A memory that knows when a burst is through as soon as it is asked for, whoever comes later. It may be asked late, in
+/// the order of arrival: so it costs no events.
+class PromptMemory : public MemoryModel {
+ public:
+  explicit PromptMemory(const MemoryPlace& place) : answers_(place.answers) {}
+  PromptMemory* prompt() final { return this; }
+  void request(const MemoryRequest& request) final;
+
+  /// When the burst, asked for at `at`, is through. Called in the order of `at`.
+  virtual Time serve(std::int64_t burst, Direction direction, Time at) = 0;
+  // The same for many at once; a model that knows a shorter way says so.
+  /// Consecutive bursts from `first` on, all asked for at once: when each is through.
+  virtual void serve_all(std::int64_t first, Direction direction, Time at, std::span<Time> through);
+  /// Consecutive bursts, asked for one by one, `period` apart: when all are through.
+  virtual Time serve_series(std::int64_t first, std::int64_t count, Direction direction, Time at,
+                            Time period);
+
+ private:
+  MemoryAnswers& answers_;
+};
+
+/// What a memory adds to an access in an idle machine: before its first byte leaves (read), after its last one came (write).
+struct MemoryFormula {
+  Time read, write;
+  bool bursts_alike =
+      false;  // every burst takes its time on its pseudo-channel and no more: then it is exact
+};
+
+/// No access is shorter, and no more bytes go through in a time.
+struct MemoryBound {
+  Time access;
+  Bandwidth rate;
+};
+
+/// An impl of kind `hbm`: how its model is made, and what is known of it without running it.
+struct MemoryBehaviour {
+  std::function<std::unique_ptr<MemoryModel>(const ParamSet&, const MemoryPlace&)> make;
+  /// For `kernbench probe`; none: it measures, and says that there is no formula.
+  std::function<MemoryFormula(const ParamSet&)> formula;
+  /// For the lower bound of a launch; none: the memory has no part in it, and results say so.
+  std::function<MemoryBound(const ParamSet&)> at_least;
+  /// With `pe_dma.strided: auto`: whether each row of a transfer is charged at its own address.
+  bool gathers = true;
+};
+
+/// For models that are made from their parameters and their place.
+template <class Model>
+MemoryBehaviour memory() {
+  return {.make = [](const ParamSet& params, const MemoryPlace& place) {
+    return std::make_unique<Model>(params, place);
+  }};
+}
+
+/// A burst's time on its pseudo-channel: burst_bytes / (hbm_to_router_bw_gbs / num_pcs).
+Time burst_time(const ParamSet& hbm);
+
+}  // namespace kernbench::models

@@ -1,0 +1,63 @@
+// A slice in front of any model: requests in, completions out at any later time.
+//
+// A read asks for its bursts when its request comes; its packets leave as the bursts before their end are through. A write asks for a
+// burst when the burst's last byte has come, and is acknowledged when all are through.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "device/hbm_memory.hpp"
+
+namespace kernbench::device {
+
+class HbmController final : public HbmMemory, private models::MemoryAnswers {
+ public:
+  HbmController(Fabric& fabric, topology::NodeId node, const HbmSpec& spec,
+                const models::MemoryBehaviour& behaviour, const ParamSet& params);
+
+ private:
+  /// An access with bursts that the model has not answered, or bytes that have not come.
+  struct Open {
+    Access* access = nullptr;
+    Direction direction =
+        Direction::read;             // a read may have become a write elsewhere by the time it is answered
+    std::vector<Time> through;       // reads: of each burst; `never`: not answered
+    std::vector<std::int64_t> ends;  // reads: bytes of the transfer up to and with each
+    std::size_t answered = 0;        // reads: all before this one are
+    std::int64_t missing = 0;        // bursts asked for and not answered
+    bool delivered = false;          // writes: all bytes have come
+    Time latest;                     // of the answers that count so far
+  };
+  /// Packets of a write that come at known times.
+  struct Incoming {
+    Access* access;
+    Run run;    // a packet that comes alone is a run of one,
+    Time lone;  // with its time here; `never`: see the run
+    Time next_tail() const { return lone != Time::never() ? lone : access->data().run_tail(run, run.first); }
+  };
+
+  void serve_read(Access& access) override;
+  Time finish_write(Access& access) override;
+  void on_packet(Access& access, std::int64_t packet, Time tail) override;
+  void on_run(Access& access, const Run& run) override;
+  void on_run_cut(Access& access, std::int64_t from, std::int64_t end) override;
+  void through(std::uint64_t tag, std::int64_t first, std::span<const Time> at) override;
+
+  std::uint32_t open(Access& access, Direction direction);
+  std::uint32_t open_write(Access& access);
+  void close(std::uint32_t number);
+  void request(std::uint32_t number, std::int64_t base, std::int64_t first, std::int64_t count);
+  void let_packets_go(Open& read);
+  void hand_over();
+  void expect_next();
+  void serve_packet(Access& access, std::int64_t packet);
+
+  std::vector<std::unique_ptr<Open>> opens_;
+  std::vector<std::uint32_t> idle_;
+  std::vector<Incoming> incoming_;
+  sim::MemberEvent<&HbmController::hand_over> bytes_come_;
+  std::unique_ptr<models::MemoryModel> model_;
+};
+
+}  // namespace kernbench::device

@@ -1,0 +1,261 @@
+// Models from outside the tree at work: those of docs/own-models.md, and one that says late what it knows early.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <deque>
+#include <random>
+
+#include "device/device_world.hpp"
+#include "device/queue_world.hpp"
+#include "device/traffic.hpp"
+#include "own_models/first_ready.hpp"
+#include "own_models/small_first.hpp"
+#include "own_models/systolic.hpp"
+#include "own_models/windowed_dma.hpp"
+
+namespace kernbench::device {
+namespace {
+
+using models::MemoryBehaviour;
+using testing::Transfer;
+using topology::NodeId;
+
+/// The plain memory, but a burst is answered when it is through, by an event: as a model must that does not know earlier.
+class LateAnswers : public models::MemoryModel, models::MemoryAnswers {
+ public:
+  LateAnswers(const MemoryBehaviour& plain, const ParamSet& hbm, const models::MemoryPlace& place)
+      : place_(place), plain_(plain.make(hbm, {place.partition, *this})) {}
+  void request(const models::MemoryRequest& request) override { plain_->request(request); }
+
+ private:
+  struct Answer : sim::Event {
+    Answer(LateAnswers& o, std::uint64_t t, std::int64_t b) : Event(&fire), of(o), tag(t), burst(b) {}
+    static void fire(sim::Event& e) {
+      auto& answer = static_cast<Answer&>(e);
+      const Time now = answer.time();
+      answer.of.place_.answers.through(answer.tag, answer.burst, {&now, 1});
+    }
+    LateAnswers& of;
+    std::uint64_t tag;
+    std::int64_t burst;
+  };
+  void through(std::uint64_t tag, std::int64_t first, std::span<const Time> at) override {
+    for (const Time time : at) place_.partition.schedule_at(answers_.emplace_back(*this, tag, first++), time);
+  }
+
+  const models::MemoryPlace place_;
+  std::deque<Answer> answers_;
+  std::unique_ptr<models::MemoryModel> plain_;
+};
+
+topology::Registry registry() {
+  topology::Registry all = topology::builtin_registry();
+  all.add_impl("pe_gemm", acme::systolic());
+  all.add_impl("router", acme::small_first());
+  all.add_impl("router", acme::late_fee());
+  all.add_impl("hbm", acme::first_ready());
+  all.add_impl("pe_dma", acme::windowed_dma());
+  const auto plain = std::get<MemoryBehaviour>(all.find("hbm")->impls.front().behaviour);
+  const auto late = [plain](const ParamSet& hbm, const models::MemoryPlace& place) {
+    return std::make_unique<LateAnswers>(plain, hbm, place);
+  };
+  all.add_impl("hbm", {"test.late_answers", "", {}, MemoryBehaviour{.make = late, .gathers = false}});
+  return all;
+}
+
+topology::Machine machine(std::vector<std::string> overrides) {
+  overrides.insert(overrides.begin(),
+                   {"cube.routers.overhead_ns=0", "sip.cube_mesh.w=2", "sip.cube_mesh.h=1"});
+  return topology::load_machine("default", overrides, registry());
+}
+
+/// Random reads and writes of some PEs, issued at random times: when each retired.
+class RandomWork {
+ public:
+  RandomWork(std::uint32_t seed, const std::vector<std::string>& overrides, FabricOptions options)
+      : device_(machine(overrides), options), random_(seed) {
+    const int count = random_.pick(2, 40);
+    const int spread = 1 << random_.pick(6, 16);
+    for (int i = 0; i < count; ++i) add(Time::from_ps(random_.pick(0, spread)));
+  }
+  std::vector<std::int64_t> times(int threads = 1) {
+    device_.simulation().run({.threads = threads});
+    std::vector<std::int64_t> all;
+    for (const auto& work : works_) all.insert(all.end(), {work->retired.ps(), work->left.ps()});
+    return all;
+  }
+
+ private:
+  struct Start : sim::Event {
+    Start(DmaEngine& e, DmaTransfer& t) : Event(&fire), engine(e), transfer(t) {}
+    static void fire(sim::Event& e) { static_cast<Start&>(e).engine.issue(static_cast<Start&>(e).transfer); }
+    DmaEngine& engine;
+    DmaTransfer& transfer;
+  };
+
+  PeCoord any_pe() { return {random_.pick(0, 1), random_.pick(0, 1), random_.pick(0, 3)}; }
+  void add(Time at) {
+    const PeCoord pe = any_pe();
+    sim::Partition& here = device_.simulation().partition(pe.sip + 1);
+    Transfer& work = *works_.emplace_back(std::make_unique<Transfer>(here));
+    work.direction = random_.pick(0, 1) ? Direction::read : Direction::write;
+    work.end = device_.graph().pe(pe, topology::NodeKind::pe_tcm);
+    const std::int64_t row = random_.pick({64, 200, 256, 4096, 20000});
+    const std::int64_t rows = random_.pick(0, 3) ? 1 : random_.pick(2, 6);
+    work.pieces = {
+        {&device_.hbm(any_pe()),
+         {.offset = 64 * random_.pick(0, 1000), .row_bytes = row, .rows = rows, .stride = row + 512}}};
+    here.schedule_at(*starts_.emplace_back(std::make_unique<Start>(device_.dma(pe), work)), at);
+  }
+
+  Device device_;
+  testing::Random random_;
+  std::vector<std::unique_ptr<Transfer>> works_;
+  std::vector<std::unique_ptr<Start>> starts_;
+};
+
+TEST(OwnMemory, ThatAnswersLateGivesTheTimesOfOneThatAnswersEarly) {
+  const auto [first, end] = testing::seeds(1, 60);
+  for (std::uint32_t seed = first; seed < end; ++seed)
+    for (const bool runs : {false, true})
+      EXPECT_EQ(RandomWork(seed, {"cube.hbm.impl=test.late_answers"}, {.runs = runs}).times(),
+                RandomWork(seed, {}, {.runs = runs}).times())
+          << "seed " << seed << (runs ? " in runs" : " by packets");
+}
+
+TEST(OwnModels, GiveTheSameTimesWithAndWithoutRunsAndOnTwoThreads) {
+  const std::vector<std::vector<std::string>> variants = {
+      {"cube.routers.impl=acme.late_fee"},
+      {"cube.routers.impl=acme.small_first"},
+      {"cube.hbm.impl=acme.first_ready"},
+      {"pe.pe_dma.impl=acme.windowed_dma", "pe.pe_dma.window_bytes=4096"},
+      {"cube.routers.impl=acme.late_fee", "cube.hbm.impl=acme.first_ready",
+       "pe.pe_dma.impl=acme.windowed_dma"}};
+  const auto [first, end] = testing::seeds(1, 20);
+  for (std::uint32_t seed = first; seed < end; ++seed)
+    for (const auto& variant : variants) {
+      const auto expected = RandomWork(seed, variant, {.runs = false}).times();
+      EXPECT_EQ(RandomWork(seed, variant, {.runs = true}).times(), expected)
+          << variant[0] << " seed " << seed;
+      EXPECT_EQ(RandomWork(seed, variant, {.runs = true}).times(2), expected)
+          << variant[0] << " seed " << seed;
+      for (std::size_t i = 0; i < expected.size(); i += 2)  // retired, left
+        EXPECT_NE(expected[i], Time::never().ps()) << variant[0] << " seed " << seed;
+    }
+}
+
+/// Messages between routers of cube 0, whose wires are 30 ps long; 256 B take 500 ps of a link.
+class RouterWorld {
+ public:
+  explicit RouterWorld(const std::string& impl, FabricOptions options = {})
+      : device_(machine({"cube.routers.impl=" + impl}), options) {}
+  testing::Tracked& send(const std::string& from, Bytes bytes, Time at) {
+    auto& message =
+        *messages_.emplace_back(std::make_unique<testing::Tracked>(device_.fabric(), device_.simulation()));
+    const auto node = [&](const std::string& name) { return device_.graph().find("sip0.cube0." + name); };
+    message.route = &device_.fabric().route(node(from), node("r0c3"));
+    message.bytes = bytes;
+    message.send_at(at);
+    return message;
+  }
+  void run() { device_.simulation().run(); }
+
+ private:
+  Device device_;
+  std::vector<std::unique_ptr<testing::Tracked>> messages_;
+};
+
+std::int64_t delivered(const testing::Tracked& message) { return message.times()[1]; }
+
+// A: r0c0 at 0; r0c1 30–530; r0c2 60–560; r0c3 90–590 ps. B starts at r0c1 at 100 ps and finds the link busy until 530: its head is at r0c2
+// at 560, a nanosecond later with the fee, and its last byte at r0c3 500 + 30 ps after that.
+TEST(OwnLink, WhoWaitedPaysAndNobodyElse) {
+  for (const auto& [impl, fee] : {std::pair{"builtin.router", 0}, {"acme.late_fee", 1000}}) {
+    RouterWorld world(impl);
+    const auto& a = world.send("r0c0", 256_B, 0_ns);
+    const auto& b = world.send("r0c1", 256_B, 100_ps);
+    world.run();
+    EXPECT_EQ(delivered(a), 590) << impl;
+    EXPECT_EQ(delivered(b), 560 + fee + 500 + 30) << impl;
+  }
+}
+
+// As above, and C of 64 B (125 ps) comes to r0c1 behind B of 4 KiB. By priority it goes at 530: r0c2 560–685, r0c3 715 ps.
+TEST(OwnLink, SmallMessagesGoFirst) {
+  RouterWorld world("acme.small_first");
+  world.send("r0c0", 256_B, 0_ns);
+  world.send("r0c1", 4_KiB, 100_ps);
+  const auto& c = world.send("r0c1", 64_B, 110_ps);
+  world.run();
+  EXPECT_EQ(delivered(c), 715);
+}
+
+TEST(OwnDma, AWindowBoundsTheRate) {
+  const auto time = [](std::int64_t bytes) {
+    Device device(machine({"pe.pe_dma.impl=acme.windowed_dma", "pe.pe_dma.window_bytes=1024"}));
+    Transfer read(device.simulation().partition(1));
+    read.end = device.graph().pe({0, 0, 0}, topology::NodeKind::pe_dma);
+    read.pieces = {{&device.hbm({0, 0, 0}), {.offset = 0, .row_bytes = bytes}}};
+    device.dma({0, 0, 0}).issue(read);
+    device.simulation().run();
+    return read.retired;
+  };
+  EXPECT_EQ(time(16 * 1024), time(1024) * 16);  // one request of 1 KiB after the other
+}
+
+// A row of 2 bursts a channel: bursts 0 and 16 miss, burst 8 hits the row of burst 0 and goes before 16, which came before it.
+TEST(OwnMemory, AHitGoesBeforeAnOlderMiss) {
+  struct Answers : models::MemoryAnswers {
+    std::vector<Time> at = std::vector<Time>(3);
+    void through(std::uint64_t tag, std::int64_t, std::span<const Time> times) override {
+      at[tag] = times[0];
+    }
+  } answers;
+  sim::Simulation simulation;
+  const topology::Machine m = machine({"cube.hbm.impl=acme.first_ready", "cube.hbm.bursts_per_row=2"});
+  const auto model =
+      m.behaviour<MemoryBehaviour>("cube.hbm").make(m.at("cube.hbm"), {simulation.partition(0), answers});
+  std::uint64_t tag = 0;
+  for (const std::int64_t burst : {0, 16, 8}) model->request({.first = burst, .tag = tag++});
+  simulation.run();
+  EXPECT_EQ(answers.at[0], 45_ns + 8_ns);         // a miss, and 8 ns on the bus
+  EXPECT_EQ(answers.at[2], 8_ns + 15_ns + 8_ns);  // a hit, when the bus is free
+  EXPECT_EQ(answers.at[1], 16_ns + 45_ns + 8_ns);
+}
+
+/// PE 0 sends references E: to what lies in its own slice, and in the receiver's, where the ring may lie as well. When each was
+/// committed, and when it had left.
+std::vector<std::int64_t> references(const std::string& impl, address::MemorySpace ring) {
+  using namespace kernbench::dtypes;
+  constexpr PeCoord kFrom{0, 0, 0}, kTo{0, 1, 3};
+  testing::QueueWorld w(machine({"cube.hbm.impl=" + impl}));
+  w.wiring.rules.memory = ring;
+  w.link(kFrom, "E", kTo, "W");
+  w.map(kFrom);
+  constexpr std::uint64_t kThere = 0x2'0000'0000;
+  w.device.mmu(kFrom).insert(address::VirtAddr(kThere),
+                             {address::pe_hbm_addr(kTo, w.device.machine().hbm_slice(), 0_B), 1_MiB},
+                             "there");
+  constexpr int kMessages = 12;
+  w.run({kFrom, kTo}, [&](tl::Context& tl) {
+    for (int i = 0; i < kMessages; ++i) {
+      const std::int64_t n = 100 * (i + 1);
+      if (testing::pe_of(tl) == kTo) tl.recv("W", {n}, f16);
+      if (testing::pe_of(tl) == kFrom)
+        tl.send("E", tl.ref(tl::Ptr(i % 2 ? kThere : testing::kSlice) + 96 * i, {n}, f16));
+    }
+  });
+  std::vector<std::int64_t> times;
+  for (const OpRecord& r : w.of(kFrom, OpKind::ipcq_send))
+    times.insert(times.end(), {r.end.ps(), r.retired().ps()});
+  EXPECT_EQ(times.size(), 2u * kMessages);
+  return times;
+}
+
+TEST(OwnMemory, ReferencesAreSentFromAndIntoOneThatAnswersLate) {
+  for (const auto ring : {address::MemorySpace::Tcm, address::MemorySpace::Hbm})
+    EXPECT_EQ(references("test.late_answers", ring), references("builtin.hbm", ring));
+}
+
+}  // namespace
+}  // namespace kernbench::device
