@@ -182,8 +182,13 @@ class WebServer(unittest.TestCase):
 
     def test_many_at_once_are_answered_or_refused(self):
         silent = [socket.create_connection(("127.0.0.1", self.server.port), timeout=60) for _ in range(40)]
+        def answer(_):
+            try:
+                return self.ask("/api/machine", {"machine": "small"})[0]
+            except ConnectionError:  # closed while it waited: refused as well
+                return 503
         with concurrent.futures.ThreadPoolExecutor(100) as pool:
-            answers = list(pool.map(lambda _: self.ask("/api/machine", {"machine": "small"})[0], range(100)))
+            answers = list(pool.map(answer, range(100)))
         for link in silent:
             link.close()
         self.assertLessEqual(set(answers), {200, 503})
