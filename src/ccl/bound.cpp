@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 namespace kernbench::ccl {
@@ -57,11 +58,40 @@ std::string at_rate(Bytes bytes, const std::string& to, Bandwidth rate) {
   return fmt::format("{} to {} at {:g} GB/s", to_string(bytes), to, rate.gbs());
 }
 
+/// Who may send to a SIP. SIPs are alike and meet in the switch: of the members at one place of other SIPs, two on
+/// different ones stand for all.
+class Senders {
+ public:
+  explicit Senders(const std::vector<PeCoord>& lane) {
+    for (const PeCoord member : lane) {
+      on_sip_[member.sip].push_back(member);
+      auto& there = at_place_[{member.cube, member.pe}];
+      if (there.size() < 3 && std::ranges::find(there, member.sip, &PeCoord::sip) == there.end())
+        there.push_back(member);
+    }
+  }
+
+  std::vector<PeCoord> to(int sip) const {
+    std::vector<PeCoord> senders = on_sip_.at(sip);
+    for (const auto& [place, members] : at_place_) {
+      int others = 0;
+      for (const PeCoord member : members)
+        if (member.sip != sip && ++others <= 2) senders.push_back(member);
+    }
+    return senders;
+  }
+
+ private:
+  std::map<int, std::vector<PeCoord>> on_sip_;
+  std::map<std::pair<int, int>, std::vector<PeCoord>>
+      at_place_;  // by cube and PE: the first three on different SIPs
+};
+
 /// What must come to the first member of the lane on a SIP, from all others and from those of other SIPs.
-AllReduceBound bound_of(const Graph& graph, const std::vector<PeCoord>& lane, PeCoord to, Bytes bytes,
+AllReduceBound bound_of(const Graph& graph, const Senders& lane, PeCoord to, Bytes bytes,
                         std::int64_t lanes) {
   Ways all(graph, to), from_outside(graph, to);
-  for (const PeCoord from : lane) {
+  for (const PeCoord from : lane.to(to.sip)) {
     if (from != to) all.add(from);
     if (from.sip != to.sip) from_outside.add(from);
   }
@@ -84,11 +114,11 @@ AllReduceBound all_reduce_bound(const Graph& graph, const std::vector<std::vecto
                                 Bytes bytes) {
   AllReduceBound least{Time::never(), ""};
   if (lanes.empty()) return {};
+  const Senders senders(lanes.front());
   std::set<int> seen;
   for (const PeCoord to : lanes.front()) {
     if (!seen.insert(to.sip).second) continue;
-    const AllReduceBound bound =
-        bound_of(graph, lanes.front(), to, bytes, static_cast<std::int64_t>(lanes.size()));
+    const AllReduceBound bound = bound_of(graph, senders, to, bytes, static_cast<std::int64_t>(lanes.size()));
     if (bound.time < least.time) least = bound;
   }
   return seen.empty() ? AllReduceBound() : least;

@@ -137,12 +137,15 @@ Time Source::offer(const Message& message) {
   return std::max(message.ready_at(message.next_packet_), message.route->next_offer);
 }
 
-/// When the first of the open messages can go.
-Time Source::first_offer() const {
+/// When the first of the open messages can go; if one can by `enough`, some instant up to that.
+Time Source::first_offer(Time enough) const {
   if (sole_) return offer(*sole_);
   Time first = Time::never();
   for (const Ring& ring : rings_)
-    for (const Message* message : ring.messages) first = std::min(first, offer(*message));
+    for (const Message* message : ring.messages) {
+      first = std::min(first, offer(*message));
+      if (first <= enough) return first;
+    }
   return first;
 }
 
@@ -200,7 +203,7 @@ void Source::start_other() {
   held_ = {others_.front(), now, now};
   others_.erase(others_.begin());
   others_turn_ = false;
-  hold_until(turn_end(first_offer()));
+  hold_until(turn_end(first_offer(now)));
   if (first_link_.passages) dispatcher_.make_way(first_link_, now, kLastOfInstant, first_link_.free_at);
 }
 
@@ -310,10 +313,10 @@ void Source::reschedule() {
 
 /// Looks again when the link is free and some packet may be offered.
 void Source::schedule() {
-  const Time now = partition_.now();
-  const Time next = others_.empty() ? first_offer() : now;
+  const Time free = std::max(link_busy_until(), partition_.now());
+  const Time next = others_.empty() ? first_offer(free) : free;
   if (next == Time::never()) return;  // all wait for those who make their packets
-  partition_.schedule_at(serve_, std::max({next, link_busy_until(), now}));
+  partition_.schedule_at(serve_, std::max(next, free));
 }
 
 }  // namespace kernbench::device

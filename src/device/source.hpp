@@ -94,7 +94,7 @@ class alignas(64) Source {
   void reschedule();
 
   static Time offer(const Message& message);
-  Time first_offer() const;
+  Time first_offer(Time enough) const;
   bool start_at_once(Message& message);
   bool start_next(bool older_only);
   Turn find_turn(bool older_only) const;
