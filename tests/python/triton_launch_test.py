@@ -318,6 +318,63 @@ def test_integers_steer_without_data_only_if_the_host_wrote_them():
         steered_kernel[(1,)](out, given)
 
 
+# ── mistakes ──
+
+@triton.jit
+def shapes_kernel(x, n, BLOCK: tl.constexpr):
+    tl.join(tl.zeros([4], tl.float32), tl.zeros([8], tl.float32))
+
+
+@triton.jit
+def range_kernel(x, n, BLOCK: tl.constexpr):
+    tl.arange(0, BLOCK)
+
+
+@triton.jit
+def mask_kernel(x, n, BLOCK: tl.constexpr):
+    tl.load(x + tl.arange(0, 4), mask=tl.arange(0, 8) < n)
+
+
+@triton.jit
+def iterated_kernel(x, n, BLOCK: tl.constexpr):
+    for _ in tl.load(x + tl.arange(0, 4)):
+        pass
+
+
+@pytest.mark.parametrize("call, text", [
+    (lambda x: add_one_kernel[(1.5,)](x, 8, BLOCK=8), r"a grid of \[1.5\]: extents are whole numbers; triton.cdiv"),
+    (lambda x: add_one_kernel[(-1,)](x, 8, BLOCK=8), r"a grid of \[-1\]: no extent is below 0"),
+    (lambda x: add_one_kernel[(1,)](x, 8), r"add_one_kernel\(\): missing a required argument: 'BLOCK'; it has x, n, BLOCK"),
+    (lambda x: add_one_kernel[(1,)](x, 8, 8, 8), r"add_one_kernel\(\): too many positional arguments; it has x, n, BLOCK"),
+    (lambda x: add_one_kernel[(1,)](np.zeros(8), 8, BLOCK=8), "'x' is a NumPy array: torch.from_numpy makes a tensor of it"),
+    (lambda x: add_one_kernel[(1,)](x, x, BLOCK=8), r"lt of int32 and pointer<fp32>: was a tensor passed where a number was meant\?"),
+    (lambda x: range_kernel[(1,)](x, 8, BLOCK=x), r"an index of type pointer<fp32>"),
+    (lambda x: shapes_kernel[(1,)](x, 8, BLOCK=8), r"blocks of shapes \[4\] and \[8\] do not broadcast"),
+    (lambda x: mask_kernel[(1,)](x, 8, BLOCK=8), r"blocks of shapes \[4\] and \[8\] do not broadcast"),
+    (lambda x: iterated_kernel[(1,)](x, 8, BLOCK=8), "a kernel works on whole blocks")])
+def test_a_mistake_is_told(torch, call, text):
+    with pytest.raises((TypeError, ValueError), match=text):
+        call(torch.from_numpy(np.zeros(8, np.float32)))
+
+
+@triton.jit
+def factorial(n):
+    if n <= 1:
+        return 1
+    return n * factorial(n - 1)
+
+
+@triton.jit
+def recursive_kernel(x, n):
+    tl.store(x, factorial(n))
+
+
+def test_a_function_may_call_itself(torch):
+    x = torch.from_numpy(np.zeros(1, np.float32))
+    recursive_kernel[(1,)](x, 5)
+    assert x.numpy()[0] == 120
+
+
 # ── accepted, and without effect ──
 
 @triton.jit(do_not_specialize=["n"], debug=True, noinline=True)

@@ -26,11 +26,12 @@ def calculated(op, xs, type, result):
     return tile if result is type or result is types.int1 else core.cast(tile, core_type(result))
 
 
-def _broadcast(a, b):
+def common_shape(*shapes):
+    """What blocks of those shapes broadcast to."""
     try:
-        return np.broadcast_shapes(a.shape, b.shape)
+        return np.broadcast_shapes(*shapes)
     except ValueError:
-        raise KernelValueError(f"blocks of shapes {shape_text(a.shape)} and {shape_text(b.shape)} do not broadcast") from None
+        raise KernelValueError(f"blocks of shapes {' and '.join(map(shape_text, shapes))} do not broadcast") from None
 
 
 def _truncated_division(a, b):
@@ -98,7 +99,7 @@ def elementwise(op, xs, type, result):
 
 def _check_shapes(xs):
     for x in xs[1:]:
-        _broadcast(xs[0], x)
+        common_shape(xs[0].shape, x.shape)
 
 
 _OF_ONE_BIT = {"add": "bit_xor", "sub": "bit_xor", "mul": "bit_and"}  # what arithmetic is in integers of one bit
@@ -227,7 +228,10 @@ def compare(op, a, b):
     if b is None or isinstance(b, (str, dtype)) or a is None:
         return op == "ne"  # a tensor equals no string, no type and not None
     a, b = as_tensor(a), as_tensor(b)
-    if isinstance(a.dtype, pointer_type) or isinstance(b.dtype, pointer_type):
+    pointers = isinstance(a.dtype, pointer_type) + isinstance(b.dtype, pointer_type)
+    if pointers == 1 and op not in ("eq", "ne"):
+        raise KernelTypeError(f"{op} of {a.dtype} and {b.dtype}: was a tensor passed where a number was meant?")
+    if pointers:
         data = KNOWN[op](a.data, b.data)
         return tensor(types.int1, np.shape(data), as_data(data, types.int1))
     type = promote(a.dtype, b.dtype, False, False, False)

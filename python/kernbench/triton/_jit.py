@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import operator
 import os
 
 import numpy as np
@@ -168,9 +169,12 @@ def _grid_of(grid, meta):
     grid = tuple(grid) if isinstance(grid, (tuple, list)) else (grid,)
     if not 1 <= len(grid) <= 3:
         raise KernelValueError(f"a grid has one to three axes, not {len(grid)}")
-    extents = tuple(int(n) for n in grid) + (1,) * (3 - len(grid))
+    try:
+        extents = tuple(operator.index(n) for n in grid) + (1,) * (3 - len(grid))
+    except TypeError:
+        raise KernelTypeError(f"a grid of {list(grid)}: extents are whole numbers; triton.cdiv(n, BLOCK) divides upward") from None
     if any(n < 0 for n in extents):
-        raise KernelValueError(f"a grid of {list(grid)}")
+        raise KernelValueError(f"a grid of {list(grid)}: no extent is below 0")
     return extents
 
 
@@ -226,13 +230,16 @@ class JITFunction(KernelInterface):
             options.pop(key)
         if "schedule" in self.arg_names and schedule is not None:
             options["schedule"], schedule = schedule, None
-        bound = self.signature.bind(*args, **options)
+        try:
+            bound = self.signature.bind(*args, **options)
+        except TypeError as error:
+            raise TypeError(f"{self.__name__}(): {error}; it has {', '.join(self.arg_names)}") from None
         bound.apply_defaults()
         return self._launch(bound.arguments, grid, schedule)
 
     def _launch(self, arguments, grid, schedule):
         tensors = [(n, t) for n, v in arguments.items() for t in _tensors(v)]
-        torch = _context([t for _, t in tensors], self.__name__)
+        torch = _context([t for _, t in tensors], self.__name__, arguments)
         for name, t in tensors:
             _check_placement(self.__name__, name, t)
         values = {n: _argument(v, i in self.constexprs) for i, (n, v) in enumerate(arguments.items())}
@@ -272,13 +279,15 @@ def _annotation_text(annotation):
     return getattr(annotation, "__name__", "") or str(annotation)
 
 
-def _context(tensors, name):
+def _context(tensors, name, arguments):
     contexts = {id(t._torch): t._torch for t in tensors}
     if len(contexts) == 1:
         return next(iter(contexts.values()))
     if contexts:
         raise KernelValueError(f"{name}: its tensors are of {len(contexts)} contexts; launch with tensors of one")
-    raise KernelTypeError(f"{name}: no argument is a tensor, so nothing says on which machine it runs")
+    arrays = [n for n, value in arguments.items() if isinstance(value, np.ndarray)]
+    hint = f"; '{arrays[0]}' is a NumPy array: torch.from_numpy makes a tensor of it" if arrays else ""
+    raise KernelTypeError(f"{name}: no argument is a tensor, so nothing says on which machine it runs{hint}")
 
 
 def jit(fn=None, **options):

@@ -7,7 +7,7 @@ import numpy as np
 
 from . import _types as types
 from ._record import KernelTypeError, KernelValueError, Refused, current, kernel_line, line_text
-from ._arithmetic import truth
+from ._arithmetic import common_shape, truth
 from ._casts import cast
 from ._shapes import broadcast_to
 from ._tensor import tensor
@@ -31,7 +31,7 @@ class Access:
         if mask is not None:
             mask = truth(as_tensor(mask))
             if mask.shape != shape:
-                shape = np.broadcast_shapes(shape, mask.shape)
+                shape = common_shape(shape, mask.shape)
             if not mask.known:
                 self.late_mask, mask = mask, None
         self.shape = tuple(shape)

@@ -214,9 +214,10 @@ def _compiled(function, node):
     """Compiled inside a function that has its free variables, so that it can have the same cells."""
     free = function.__code__.co_freevars
     outer = ast.parse(f"def __kb_outer__({', '.join(free)}):\n    pass").body[0]
+    node.name = "__kb_inner__"  # under its own name it would be a variable of the outer one for itself
     outer.body = [node]
     module = ast.fix_missing_locations(ast.Module([outer], []))
-    code = _find_code(compile(module, function.__code__.co_filename, "exec"), function.__name__)
+    code = _find_code(compile(module, function.__code__.co_filename, "exec"), node.name).replace(co_name=function.__name__)
     cells = dict(zip(free, function.__closure__ or ()))
     function.__globals__.update({k: v for k, v in HELPERS.items() if k not in function.__globals__})
     made = python_types.FunctionType(code, function.__globals__, function.__name__, function.__defaults__,

@@ -77,7 +77,7 @@ class tensor:
 
     def __index__(self):
         number = self._number("an index")
-        if not isinstance(number, (int, bool, np.integer)):
+        if not isinstance(number, (int, bool, np.integer)) or self.dtype.is_ptr():
             raise KernelTypeError(f"an index of type {self.dtype}: cast it to an integer first")
         return int(number)
 
@@ -89,6 +89,9 @@ class tensor:
 
     def __hash__(self):
         return id(self)
+
+    def __iter__(self):
+        raise KernelTypeError(f"{self!r} one by one: a kernel works on whole blocks; loop over offsets, or use tl.split")
 
     # ── operators ──
     def __add__(self, other):

@@ -6,6 +6,7 @@ import operator as _operator
 import numpy as np
 
 from .. import _types
+from .._arithmetic import common_shape
 from .._record import KernelTypeError, KernelValueError, current
 from .._shapes import broadcast_to, expand_dims, reshape, trans
 from .._tensor import tensor
@@ -55,7 +56,7 @@ def bitcast(x, type):
 
 def broadcast(input, other):
     input, other = as_tensor(input), as_tensor(other)
-    shape = np.broadcast_shapes(input.shape, other.shape)
+    shape = common_shape(input.shape, other.shape)
     return broadcast_to(input, shape), broadcast_to(other, shape)
 
 

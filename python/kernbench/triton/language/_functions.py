@@ -6,7 +6,7 @@ import operator as _operator
 import numpy as np
 
 from .. import _arithmetic, _types
-from .._arithmetic import as_data, calculated, truth
+from .._arithmetic import as_data, calculated, common_shape, truth
 from .._casts import cast
 from .._record import KernelTypeError, KernelValueError, current, kernel_line
 from .._shapes import broadcast_to, trans
@@ -53,7 +53,7 @@ def where(condition, x, y):
     type = _arithmetic.common_type(x, y, a, b)
     x, y = cast(a, type), cast(b, type)
     if condition.known and not condition.shape and condition.tile is None:
-        shape = np.broadcast_shapes(x.shape, y.shape)
+        shape = common_shape(x.shape, y.shape)
         return broadcast_to(x if condition.data else y, shape)
     record = lambda: current().core().where(tile_of(condition), *_two_operands(x, y))
     if condition.known and x.known and y.known:
@@ -61,7 +61,7 @@ def where(condition, x, y):
         data = rounded(data, type)
         return tensor(type, data.shape, data if data.shape else data[()].item(), made=record)
     tile = record()
-    shape = np.broadcast_shapes(condition.shape, x.shape, y.shape)
+    shape = common_shape(condition.shape, x.shape, y.shape)
     return broadcast_to(recorded(type, tile), shape)
 
 
