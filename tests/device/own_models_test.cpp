@@ -180,14 +180,16 @@ TEST(OwnLink, WhoWaitedPaysAndNobodyElse) {
   }
 }
 
-// As above, and C of 64 B (125 ps) comes to r0c1 behind B of 4 KiB. By priority it goes at 530: r0c2 560–685, r0c3 715 ps.
+// As above, and C of 64 B (125 ps) comes to r0c1 behind B of 4 KiB. It has B's way, so it is offered when the first packet of
+// B has had its time, at 600; that packet goes at 530. By priority C is next, at 1030: r0c2 1060–1185, r0c3 1215 ps. In turn
+// with B, or behind its 16 packets of 500 ps each, it would come later.
 TEST(OwnLink, SmallMessagesGoFirst) {
   RouterWorld world("acme.small_first");
   world.send("r0c0", 256_B, 0_ns);
   world.send("r0c1", 4_KiB, 100_ps);
   const auto& c = world.send("r0c1", 64_B, 110_ps);
   world.run();
-  EXPECT_EQ(delivered(c), 715);
+  EXPECT_EQ(delivered(c), 1215);
 }
 
 TEST(OwnDma, AWindowBoundsTheRate) {
