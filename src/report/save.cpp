@@ -37,6 +37,11 @@ class Saver {
         kept_(run_, options.most_ops),
         loads_(link_loads(engine_, *result.log, result.critical_path.end)) {}
 
+  int page_bytes() const {
+    constexpr std::int64_t kMany = 100'000;
+    return kept_.kept() > kMany ? 65'536 : 4'096;
+  }
+
   void write(Database& database) {
     database.run("BEGIN");
     write_machine(database);
@@ -341,7 +346,7 @@ void save(const bench::RunResult& result, Torch& torch, const RunRecipe& recipe,
   DatabaseFile file(path);
   Saver saver(result, torch, recipe, options);
   try {
-    Database database = Database::open_to_write(file.fd());
+    Database database = Database::open_to_write(file.fd(), saver.page_bytes());
     saver.write(database);
   } catch (const SqliteError& error) {
     if (error.system_error != 0) refuse_write(path, error.system_error);

@@ -77,7 +77,7 @@ constexpr std::array<std::string_view, 3> kViewsAndIndices = {
     "CASE phase_names.phase WHEN 1 THEN phase1_ps WHEN 2 THEN phase2_ps WHEN 3 THEN phase3_ps ELSE phase4_ps "
     "END AS ps "
     "FROM ops JOIN phase_names ON phase_names.kind = ops.kind",
-    "CREATE INDEX ops_by_place ON ops(sip, cube, pe, start_ps)",
+    "CREATE INDEX ops_by_program ON ops(program)",
     "CREATE INDEX ops_by_launch ON ops(launch)",
 };
 

@@ -129,12 +129,13 @@ Database Database::open_to_read(const std::string& path) {
   return database;
 }
 
-Database Database::open_to_write(int fd) {
+Database Database::open_to_write(int fd, int page_bytes) {
   Database database =
       open(fmt::format("{}{}", kOpenFiles, fd), SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, plain_names());
   database.run(
-      "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE; "
-      "PRAGMA cache_size=-65536");
+      fmt::format("PRAGMA page_size={}; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA "
+                  "locking_mode=EXCLUSIVE; PRAGMA cache_size=-65536",
+                  page_bytes));
   return database;
 }
 

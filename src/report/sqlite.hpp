@@ -56,8 +56,8 @@ class Database {
  public:
   /// An existing file, as it is: nothing is written and nobody is locked out.
   static Database open_to_read(const std::string& path);
-  /// The empty file behind a descriptor.
-  static Database open_to_write(int fd);
+  /// The empty file behind a descriptor. Large pages are faster to fill, small ones waste less on small tables.
+  static Database open_to_write(int fd, int page_bytes);
   ~Database();
   Database(Database&& other) noexcept;
   Database(const Database&) = delete;

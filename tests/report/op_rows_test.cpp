@@ -14,7 +14,7 @@ namespace {
 
 void write(const trace::RunLog& log, const std::string& path) {
   DatabaseFile file(path);
-  Database database = Database::open_to_write(file.fd());
+  Database database = Database::open_to_write(file.fd(), 4096);
   TableSums sums;
   {
     TableWriter table(database, "ops", sums);
