@@ -8,6 +8,7 @@
 #include "topology/machine_json.hpp"
 #include "trace/energy_json.hpp"
 #include "trace/json.hpp"
+#include "trace/stages.hpp"
 
 namespace kernbench::bench {
 namespace {
@@ -74,6 +75,13 @@ Json utilization_json(const Utilization& utilization) {
   return out;
 }
 
+/// Null without composites, or without a log.
+Json stages_json(const RunResult& result) {
+  if (!result.log) return nullptr;
+  const auto stages = trace::composite_stages(result.log->recording());
+  return stages ? trace::json_of(*stages) : Json();
+}
+
 Json links_json(const std::vector<runtime::LinkQueue>& links) {
   Json list = Json::array();
   for (const auto& l : links)
@@ -108,6 +116,7 @@ Json to_json(const RunResult& result) {
           {"sim", {{"total_ns", result.total.ns()}, {"op_log_hash", fmt::format("{:016x}", result.hash)}}},
           {"launches", launches_json(result)},
           {"op_log_summary", trace::json_of(result.summary)},
+          {"stages", stages_json(result)},
           {"utilization", utilization_json(result.utilization)},
           {"links", links_json(result.links)},
           {"energy", result.energy ? trace::json_of(*result.energy) : Json()},

@@ -227,9 +227,9 @@ TEST(RunJson, HasEveryKey) {
   std::vector<std::string> keys;
   for (const auto& [key, value] : json.items()) keys.push_back(key);
   EXPECT_THAT(keys, ElementsAre("kernbench", "bench", "options", "device", "machine", "ccl", "ok", "verified",
-                                "complaints", "failure", "sim", "launches", "op_log_summary", "utilization",
-                                "links", "energy", "lower_bound_ns", "critical_path", "hazards", "warnings",
-                                "results", "wall"));
+                                "complaints", "failure", "sim", "launches", "op_log_summary", "stages",
+                                "utilization", "links", "energy", "lower_bound_ns", "critical_path",
+                                "hazards", "warnings", "results", "wall"));
   EXPECT_EQ(json["options"]["M"], 64);
   EXPECT_EQ(json["options"]["variant"], "ref_ref");
   EXPECT_TRUE(json["verified"].is_null());
