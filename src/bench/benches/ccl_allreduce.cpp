@@ -228,10 +228,11 @@ std::vector<Tensor> make_tensors(Torch& torch, const Setting& setting) {
   return tensors;
 }
 
-/// The one that ran, and how long the slowest rank's PEs were at it.
+/// The one that ran, how long the slowest rank's PEs were at it, and from when to when the host saw it.
 struct Reduction {
   std::string algorithm;
   Time time;
+  Time launched = Time::never(), completed;
 };
 
 Reduction reduce(Torch& torch, const Setting& setting, const std::vector<Tensor>& tensors) {
@@ -240,7 +241,10 @@ Reduction reduce(Torch& torch, const Setting& setting, const std::vector<Tensor>
     torch.ahbm.set_device(rank);
     const dist::Work work =
         dist::all_reduce(tensors[static_cast<std::size_t>(rank)], setting.problem.op, setting.group);
-    done.time = std::max(done.time, work.trace().pe_exec);
+    const runtime::Trace trace = work.trace();
+    done.time = std::max(done.time, trace.pe_exec);
+    done.launched = std::min(done.launched, trace.submitted + trace.queued);
+    done.completed = std::max(done.completed, trace.submitted + trace.queued + trace.total);
     done.algorithm = work.algorithm();
   };
   spawn(torch, call, setting.problem.ranks);
@@ -314,6 +318,17 @@ std::string bound_text(const ccl::AllReduceBound& bound) {
   return fmt::format("# no all-reduce takes less than {:.3f} us: {}", bound.time.ns() / 1e3, bound.why);
 }
 
+/// What a PE holds, and a SIP.
+void add_sizes(BenchReport& report, const std::vector<Tensor>& tensors) {
+  std::int64_t in_first_sip = 0;
+  const int sip = tensors.front().shards().front().sip;
+  for (const Tensor& tensor : tensors)
+    for (const ShardSpec& shard : tensor.shards())
+      if (shard.sip == sip) in_first_sip += shard.nbytes.count();
+  report.result("bytes_per_pe", tensors.front().shards().front().nbytes.count());
+  report.result("bytes_per_sip", in_first_sip);
+}
+
 void add_results(BenchReport& report, const Setting& setting, const Reduction& done, const Figures& figures) {
   report.result("algorithm", done.algorithm);
   report.result("world_size", std::int64_t{setting.problem.ranks});
@@ -321,6 +336,7 @@ void add_results(BenchReport& report, const Setting& setting, const Reduction& d
   report.result("dtype", std::string(to_string(setting.dtype)));
   report.result("size_bytes", figures.size);
   report.result("time_ns", figures.time.ns());
+  report.result("latency_ns", (done.completed - done.launched).ns());
   report.result("algbw_gbs", figures.algbw);
   report.result("busbw_gbs", figures.busbw);
 }
@@ -335,6 +351,7 @@ void run(Torch& torch, const Options& options, BenchReport& report) {
   const std::int64_t shards = shards_of(tensors);
   const std::string wrong = report.verify() ? std::to_string(verify(setting, done, tensors, report)) : "N/A";
   add_results(report, setting, done, figures);
+  add_sizes(report, tensors);
   const auto bound = bound_of(torch, setting, tensors, done.time);
   report.result("lower_bound_ns", bound.time.ns());
   report.line(fmt::format("{} (ws={}): {} {}\n{}\n{}\n{}", done.algorithm, setting.problem.ranks, shards,

@@ -338,6 +338,17 @@ LlamaFigures figures_of(const LlamaModel& model, const nn::DecoderRun& run, cons
           times.between_sips.ns() / times.layer.ns()};
 }
 
+/// The operations of a layer that were measured elsewhere: their times there, and here.
+void add_beside(BenchReport& report, const std::vector<LlamaRow>& layer) {
+  double there = 0, here = 0;
+  for (const auto& row : layer)
+    if (row.beside_us) there += *row.beside_us * 1e3, here += row.time.ns();
+  if (there == 0) return;
+  report.result("beside_ns", there);
+  report.result("same_operations_ns", here);
+  report.result("faster", there / here);
+}
+
 std::string memory_text(const LlamaMemory& m, std::int64_t copies) {
   const auto gib = [](std::int64_t bytes) { return static_cast<double>(bytes) / (1 << 30); };
   return fmt::format("memory of a SIP: {:.1f} GiB of weights{}, {:.1f} GiB of cache, of {:.0f} GiB",
@@ -355,6 +366,7 @@ void say(BenchReport& report, const LlamaModel& model, const nn::DecoderRun& run
   const LlamaFigures f = figures_of(model, run, times, ranks, machine);
   for (std::size_t i = 0; i < layer.size(); ++i)
     report.result(fmt::format("{:02}_{}_ns", i, layer[i].name), layer[i].time.ns());
+  add_beside(report, layer);
   report.result("layer_ns", times.layer.ns());
   report.result("head_ns", times.head.ns());
   report.result("model_ns", times.model.ns());
