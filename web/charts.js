@@ -24,7 +24,7 @@ export function legend(parts, whole) {
 const LEFT = 46, RIGHT = 12, TOP = 10, BOTTOM = 26;
 
 /** A chart as wide as its place, letters at their own size: drawn again when the width changes. */
-function fitted(height, label, draw) {
+export function fitted(height, label, draw) {
   const place = make("div", { class: "fitted" });
   let drawn = 0;
   const redraw = (width) => {

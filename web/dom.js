@@ -56,3 +56,13 @@ export function withTip(element, text) {
   element.addEventListener("pointerleave", hideTip);
   return element;
 }
+
+export function themeButton() {
+  const dark = () => (document.documentElement.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
+  const button = make("button", { type: "button", class: "controls", onclick: () => {
+    document.documentElement.dataset.theme = dark() ? "light" : "dark";
+    button.textContent = dark() ? "Light" : "Dark";
+    dispatchEvent(new Event("themechange"));
+  } }, dark() ? "Light" : "Dark");
+  return button;
+}

@@ -1,5 +1,5 @@
 // Puts the page together from the data it carries.
-import { make } from "./dom.js";
+import { make, themeButton } from "./dom.js";
 import { caveats, performance } from "./tables.js";
 import { comparison, titleOf } from "./compare.js";
 import { energySection } from "./energy.js";
@@ -9,16 +9,6 @@ import { timeline } from "./timeline.js";
 
 function detailsOf(data) {
   return [whatRan(data), whyThisLong(data), floorPlan(data), timeline(data), performance(data), energySection(data), caveats(data)].filter(Boolean);
-}
-
-function themeButton() {
-  const dark = () => (document.documentElement.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
-  const button = make("button", { type: "button", class: "controls", onclick: () => {
-    document.documentElement.dataset.theme = dark() ? "light" : "dark";
-    button.textContent = dark() ? "Light" : "Dark";
-    dispatchEvent(new Event("themechange"));
-  } }, dark() ? "Light" : "Dark");
-  return button;
 }
 
 function show(page, runs) {

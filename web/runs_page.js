@@ -12,16 +12,20 @@ export class RunsPage {
     this.chosen = new Set();
     this.list = make("div", { id: "saved-runs" });
     this.compare = make("a", { id: "compare", class: "button", target: "_blank", "aria-disabled": "true" }, "Compare");
-    this.show(state.runs);
+    this.swept = make("div", { id: "swept" });
+    this.show(state);
   }
 
   element() {
-    return section("runs", "Saved runs", "Choose two or more to see them side by side.", make("div", { class: "row" }, this.compare), this.list);
+    return section("runs", "Saved runs", "Choose two or more to see them side by side.", make("div", { class: "row" }, this.compare), this.list, this.swept);
   }
 
-  async refresh() { this.show((await ask("/api/state")).runs); }
+  async refresh() { this.show(await ask("/api/state")); }
 
-  show(runs) {
+  show({ runs, sweeps }) {
+    this.swept.replaceChildren(...(sweeps.length === 0 ? [] : [make("h3", {}, "Sweeps"), table([
+      { title: "Folder", of: (sweep) => make("a", { href: `/sweeps/${sweep.id}`, target: "_blank" }, sweep.name), className: "name" },
+      { title: "Bench", of: (sweep) => sweep.bench ?? "cannot be read", className: "name" }, { title: "Points", of: (sweep) => count(sweep.points), number: true }], sweeps)]));
     if (runs.length === 0) { this.list.replaceChildren(make("p", { class: "muted" }, "None yet: run a bench, or start with files and folders: kernbench web RUN.db FOLDER")); return; }
     const good = (cell) => (run) => (run.error ? "" : cell(run));
     this.list.replaceChildren(table([

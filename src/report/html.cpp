@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <sstream>
 
+#include "base/file.hpp"
 #include "base/text.hpp"
 #include "kernbench/error.hpp"
 #include "report/embedded.hpp"
@@ -35,6 +37,9 @@ constexpr std::array kReportModules = {"format.js",  "dom.js",     "colour.js", 
 constexpr std::array kAppModules = {"format.js",   "dom.js",       "colour.js", "charts.js",
                                     "summary.js",  "plan.js",      "api.js",    "machine_page.js",
                                     "run_page.js", "runs_page.js", "app.js"};
+
+constexpr std::array kSweepModules = {"format.js",  "dom.js",   "colour.js",    "charts.js",
+                                      "figures.js", "sweep.js", "sweep_main.js"};
 
 /// All modules as one: imports go, for everything is there; exports become plain declarations.
 std::string joined_modules(std::span<const char* const> modules) {
@@ -132,6 +137,31 @@ std::string html_page(const std::vector<SavedRun>& runs, const topology::Registr
                                           {"script", joined_modules(kReportModules)},
                                           {"plans", content.templates()},
                                           {"data", inlined({{"runs", content.runs()}})}});
+}
+
+bool is_sweep(const std::string& folder) {
+  std::error_code error;
+  return std::filesystem::is_regular_file(folder + "/sweep.json", error);
+}
+
+std::string sweep_page(const std::string& folder) {
+  const auto refuse = [&](const char* what) {
+    throw InputError(
+        {"sweep.folder", shown_path(folder), what, "run 'kernbench sweep FILE.yaml -o DIR' first"});
+  };
+  if (!is_sweep(folder)) refuse("there is no finished sweep in this folder");
+  const Json sweep = Json::parse(read_text_file(folder + "/sweep.json"), nullptr, false);
+  if (!sweep.is_object() || !sweep.contains("rows")) refuse("sweep.json is damaged, or of an older version");
+  Json data = {{"sweep", sweep}, {"gemm", nullptr}};
+  if (std::error_code error; std::filesystem::exists(folder + "/gemm_sweep.json", error))
+    data["gemm"] = Json::parse(read_text_file(folder + "/gemm_sweep.json"), nullptr, false);
+  if (data["gemm"].is_discarded()) refuse("gemm_sweep.json is damaged");
+  return filled(embedded("report.html"),
+                {{"title", as_markup("Sweep of " + sweep.value("bench", std::string("?")))},
+                 {"style", std::string(embedded("style.css"))},
+                 {"script", joined_modules(kSweepModules)},
+                 {"plans", ""},
+                 {"data", inlined(data)}});
 }
 
 std::string app_page() {

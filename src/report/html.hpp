@@ -14,6 +14,12 @@ namespace kernbench::report {
 std::string html_page(const std::vector<SavedRun>& runs, const topology::Registry& registry,
                       const std::vector<std::string>& names = {});
 
+/// Whether a folder is that of a sweep.
+bool is_sweep(const std::string& folder);
+/// The page about a sweep: its figures and its table, from the files in its folder. InputError (`sweep.folder`) if there is
+/// no sweep.
+std::string sweep_page(const std::string& folder);
+
 /// The page of `kernbench web`. It asks the server that it came from for everything it shows.
 std::string app_page();
 

@@ -16,6 +16,7 @@
 #include "web/jobs.hpp"
 #include "web/machine_view.hpp"
 #include "web/run_list.hpp"
+#include "web/sweep_list.hpp"
 
 namespace kernbench::web {
 namespace {
@@ -103,7 +104,7 @@ std::vector<std::string> chosen(const std::vector<std::string>& given, bool mach
 }
 
 int status_of(const std::string& id) {
-  if (id == "web.no-run" || id == "web.no-job" || id == "web.no-machine") return 404;
+  if (id == "web.no-run" || id == "web.no-sweep" || id == "web.no-job" || id == "web.no-machine") return 404;
   return id == "web.busy" ? 429 : 422;
 }
 
@@ -114,6 +115,7 @@ class App::Content {
   Content(const Registry& registry, const AppOptions& options)
       : registry_(registry),
         runs_(chosen(options.given, false)),
+        sweeps_(options.given),
         jobs_(registry, options.folder, [this](const std::string& path) { return runs_.add(path); }) {
     for (const std::string& path : chosen(options.given, true)) {
       topology::load_machine(path, {}, registry_.components);
@@ -133,6 +135,8 @@ class App::Content {
     if (request.path == "/report") return report_page(request);
     if (const auto id = number_between(request.path, "/api/jobs/", "")) return json_response(jobs_.json(*id));
     if (const auto id = number_between(request.path, "/runs/", ".db")) return download(*id);
+    if (const auto id = number_between(request.path, "/sweeps/", ""))
+      return {.type = "text/html; charset=utf-8", .body = report::sweep_page(sweeps_.path(*id))};
     return nothing();
   }
 
@@ -155,11 +159,8 @@ class App::Content {
   Json state() {
     Json benches = Json::array();
     for (const Bench& bench : registry_.benches.all()) benches.push_back(bench_json(bench));
-    return {{"kernbench", version()},
-            {"machines", machines_},
-            {"benches", std::move(benches)},
-            {"runs", runs_.json()},
-            {"jobs", jobs_.all()}};
+    return {{"kernbench", version()}, {"machines", machines_},    {"benches", std::move(benches)},
+            {"runs", runs_.json()},   {"sweeps", sweeps_.json()}, {"jobs", jobs_.all()}};
   }
 
   /// Only those that the page lists.
@@ -213,6 +214,7 @@ class App::Content {
   const Registry& registry_;
   std::vector<std::string> machines_;  // those that were given first
   RunList runs_;
+  SweepList sweeps_;
   Jobs jobs_;
 };
 

@@ -1,13 +1,14 @@
 // What `kernbench web` answers: a page, and the questions that page asks.
 //
 //   GET  /                       the page
-//   GET  /api/state              machines, benches, runs, jobs
+//   GET  /api/state              machines, benches, runs, sweeps, jobs
 //   POST /api/machine            {machine, set: ["key=value", …]} → values, figures, floor plan; or why not
 //   POST /api/probe              {machine, set, from, to, op, bytes} → how long from here to there
 //   POST /api/run                {bench, options: ["M=64", …], machine, set, verify, hazards} → {job}
 //   GET  /api/jobs/N             how far it is          POST /api/jobs/N/stop
 //   GET  /report?runs=1,2        the page about saved runs
 //   GET  /runs/N.db              a saved run, to keep
+//   GET  /sweeps/N               the page about a sweep
 //
 // Refusals are 4xx with {"error": {id, where, what, hint}}. Runs and machines are named by number and name as `state`
 // lists them: nothing else can be asked for.
@@ -23,7 +24,7 @@
 namespace kernbench::web {
 
 struct AppOptions {
-  std::vector<std::string> given;  // saved runs, folders of them, machine files (.yaml, .yml)
+  std::vector<std::string> given;  // saved runs, folders of them, sweeps, machine files (.yaml, .yml)
   std::string folder;              // where new runs are saved
 };
 

@@ -12,6 +12,8 @@ import { barAt, decodeTrack, timelineRows, withLanes, zoomed } from "../../web/t
 import { changes, nodeOf } from "../../web/machine_page.js";
 import { givenOptions, progressText } from "../../web/run_page.js";
 import { collectiveRow, groupedLaunches } from "../../web/tables.js";
+import { labelled, logTicks, scaleOf } from "../../web/figures.js";
+import { rowsOf, seriesOf } from "../../web/sweep.js";
 
 test("times have the unit that fits", () => {
   assert.equal(time(999), "999 ps");
@@ -152,4 +154,24 @@ test("progress is told in words", () => {
   assert.equal(progressText({ state: "waiting" }), "waits for the one before it");
   assert.equal(progressText({ state: "done", seconds: 1.25 }), "done, 1.3 s");
   assert.equal(progressText({ state: "running", seconds: 2, progress: { current: "launch q", done: 3, submitted: 7, now_ps: 1_500_000, events: 12000 } }), "launch q: 3 of 7 requests, 1.5 µs simulated, 12,000 events, 2.0 s");
+});
+
+test("axes of sweeps have units, and ticks that fit", () => {
+  assert.equal(labelled("results.latency_ns"), "latency (ns)");
+  assert.equal(labelled("cube.hbm.hbm_to_router_bw_gbs"), "cube.hbm.hbm_to_router_bw (GB/s)");
+  assert.equal(labelled("utilization.gemm"), "utilization.gemm (0 … 1)");
+  assert.equal(labelled("results.bytes_per_pe"), "bytes_per_pe (bytes)");
+  assert.equal(labelled("variant"), "variant");
+  assert.deepEqual(logTicks(10, 100000), [10, 100, 1000, 10000, 100000]);
+  assert.deepEqual(logTicks(3, 30), [5, 10, 20]);
+  assert.equal(scaleOf([1, 100], true).at(10).toFixed(3), "0.500");
+  assert.equal(scaleOf(["a", "b"], false).at("b"), 0.75);
+});
+
+test("lines of a sweep: rows that are so, one line for each combination", () => {
+  const sweep = { names: ["v", "M"], columns: ["t_ns"], rows: [["a", "32", true, 5, null], ["b", "32", true, 7, null], ["a", "64", true, 9, null], ["b", "64", false, null, "no"]] };
+  const rows = rowsOf(sweep);
+  assert.equal(rows[0].M, 32);
+  assert.deepEqual(seriesOf(rows, { x: "M", y: "t_ns", lines: ["v"] }), [{ name: "a", points: [[32, 5], [64, 9]] }, { name: "b", points: [[32, 7]] }]);
+  assert.deepEqual(seriesOf(rows, { x: "M", y: "t_ns", lines: [], only: { v: "b" } }), [{ name: "", points: [[32, 7]] }]);
 });
