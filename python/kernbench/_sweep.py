@@ -33,7 +33,7 @@ def read_results(folder):
 def sweep(plan, folder=None, jobs=1, fail_fast=False):
     """Runs a sweep and returns its rows, each a dict from column to value.
 
-    `plan` is a YAML file, one of the shipped sweeps (`"gemm"`, `"allreduce"`, `"llama"`), or a dict with the keys of such a file. Points
+    `plan` is a YAML file, one of the shipped sweeps (`"gemm"`, `"allreduce"`, `"attention"`, `"llama"`), or a dict with the keys of such a file. Points
     that `folder` has already do not run again; without a folder everything runs, and nothing is kept. Points that fail have
     `ok` false and an `error`. `pandas.DataFrame(rows)` makes a table of them.
     """

@@ -1,8 +1,9 @@
-// `kernbench sweep gemm|allreduce|FILE.yaml [--jobs N] [-o DIR]`
+// `kernbench sweep gemm|allreduce|attention|llama|FILE.yaml [--jobs N] [-o DIR] [--compare CSV]`
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 
@@ -11,6 +12,8 @@
 #include "cli/command.hpp"
 #include "cli/interrupt.hpp"
 #include "kernbench/error.hpp"
+#include "report/html.hpp"
+#include "sweep/csv.hpp"
 #include "sweep/embedded.hpp"
 #include "sweep/mpi.hpp"
 #include "sweep/sweep.hpp"
@@ -21,6 +24,7 @@ namespace {
 struct SweepCommand {
   std::string what;
   std::string folder;
+  std::string compare;
   int jobs = 1;
   bool fail_fast = false;
   bool resume = true;  // nobody asks: it always does
@@ -44,6 +48,7 @@ sweep::Plan plan_of(const std::string& what, const Registry& registry) {
 }
 
 std::string default_folder(const std::string& what) {
+  if (what == "gemm") return "docs/diagrams";
   return "sweep-" + std::filesystem::path(what).stem().string();
 }
 
@@ -64,6 +69,16 @@ class SweepProgress {
   std::size_t failed_ = 0;
 };
 
+std::vector<sweep::Curve> curves_of(const SweepCommand& command, const sweep::Plan& plan) {
+  if (command.compare.empty()) return {};
+  const auto& columns = plan.columns;
+  for (const char* needed : {"results.bytes_per_pe", "results.latency_ns"})
+    if (std::ranges::find(columns, needed) == columns.end())
+      throw InputError({"sweep.compare", plan.source, fmt::format("the sweep has no column {}", needed),
+                        "--compare is for sweeps of all-reduces: kernbench sweep allreduce --compare FILE"});
+  return sweep::read_curves(command.compare);
+}
+
 /// Under mpirun or srun: one of several ranks. Only rank 0 writes and says something.
 int sweep_command(const Session& session, const SweepCommand& command) {
   const sweep::Plan plan = plan_of(command.what, session.registry);
@@ -76,6 +91,7 @@ int sweep_command(const Session& session, const SweepCommand& command) {
   sweep::SweepOptions options{.jobs = command.jobs,
                               .fail_fast = command.fail_fast,
                               .interrupt = &interrupt.flag(),
+                              .compare = curves_of(command, plan),
                               .workers = ranks.get(),
                               .progress = {}};
   if (!command.quiet)
@@ -85,9 +101,11 @@ int sweep_command(const Session& session, const SweepCommand& command) {
     throw runtime::Interrupted({"cli.interrupted", folder,
                                 fmt::format("interrupted after {} points", outcome.run),
                                 "the same command goes on from there"});
-  write_stdout(fmt::format("{}/results.csv: {} points, {} run now, {} known before{}\n", folder,
-                           outcome.points, outcome.run, outcome.known,
-                           outcome.failed > 0 ? fmt::format(", {} failed", outcome.failed) : ""));
+  write_file(folder + "/report.html", report::sweep_page(folder));
+  write_stdout(
+      fmt::format("{}/results.csv: {} points, {} run now, {} known before{}; look at {}/report.html\n",
+                  folder, outcome.points, outcome.run, outcome.known,
+                  outcome.failed > 0 ? fmt::format(", {} failed", outcome.failed) : "", folder));
   return outcome.failed > 0 ? 1 : 0;
 }
 
@@ -102,13 +120,18 @@ void add_sweep_command(CLI::App& app, Session& session) {
       ->required();
   command
       ->add_option("-o,--output", options->folder,
-                   "The folder for points and results; sweep-NAME if not given")
+                   "The folder for points and results; if not given sweep-NAME, of gemm docs/diagrams")
       ->type_name("DIR");
   command
       ->add_option("--jobs", options->jobs, "Points that run at the same time, each in a process of its own")
       ->type_name("N")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
+  command
+      ->add_option(
+          "--compare", options->compare,
+          "Of all-reduces: measured times to draw beside, a CSV file with bytes_per_pe and latency_ns")
+      ->type_name("CSV");
   command->add_flag("--fail-fast", options->fail_fast, "Start no further points after one that failed");
   command->add_flag("--resume", options->resume,
                     "Accepted and always on: points that are done do not run again");

@@ -3,11 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
+#include <filesystem>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "base/parse.hpp"
 #include "base/text.hpp"
+#include "ccl/config.hpp"
 #include "kernbench/error.hpp"
 #include "kernbench/machine.hpp"
 
@@ -15,6 +19,14 @@ namespace kernbench::sweep {
 namespace {
 
 using Kind = YamlNode::Kind;
+
+/// The file that a run without `ccl` would use, with an override.
+void check_collectives(const std::string& ccl, const std::vector<std::string>& word,
+                       const Registry& registry) {
+  std::error_code error;
+  const bool is_here = std::filesystem::exists("ccl.yaml", error);
+  ccl::load_config(!ccl.empty() ? ccl : is_here ? "ccl.yaml" : "default", word, registry.collectives);
+}
 
 constexpr std::size_t kMostPoints = 1'000'000;
 
@@ -48,22 +60,23 @@ class PlanReader {
       throw InputError({e.id(), bench.place.text(), e.message(), e.hint()});
     }
     plan_.bench = bench_->name;
-    if (const YamlNode* node = root_.find("machine")) plan_.machine = text(*node);
-    if (const YamlNode* node = root_.find("ccl")) plan_.ccl = text(*node);
+    if (const YamlNode* node = root_.find("machine")) read_machine(*node);
+    if (const YamlNode* node = root_.find("ccl")) read_ccl(*node);
     if (const YamlNode* node = root_.find("verify")) plan_.verify = flag(*node);
+    if (const YamlNode* node = root_.find("harness")) plan_.harness = harness(*node);
     read_fixed();
     read_axes();
     make_points();
     read_columns();
-    read_plot();
+    read_plots();
     check_values();
     return std::move(plan_);
   }
 
  private:
   void check_keys() const {
-    const std::vector<std::string> known = {"bench", "machine", "ccl",    "set",     "vary",
-                                            "zip",   "where",   "verify", "columns", "plot"};
+    const std::vector<std::string> known = {"bench", "machine", "ccl",     "set",  "vary",   "zip",
+                                            "where", "verify",  "columns", "plot", "harness"};
     if (root_.kind != Kind::map) refuse("type", root_.place, "a sweep is a map", "begin with 'bench: NAME'");
     for (const auto& entry : root_.entries)
       if (std::ranges::find(known, entry.key) == known.end())
@@ -84,11 +97,33 @@ class PlanReader {
     if (text(node) == "false") return false;
     refuse("type", node.place, fmt::format("expected true or false, found {}", node.describe()), "");
   }
+  std::string harness(const YamlNode& node) const {
+    const std::map<std::string, std::string> benches = {{"gemm", "matmul-composite"},
+                                                        {"allreduce", "ccl-allreduce"}};
+    const std::vector<std::string> known = {"gemm", "allreduce"};
+    const auto found = benches.find(text(node));
+    if (found == benches.end())
+      refuse("harness", node.place, fmt::format("there is no harness {}", quote(node.scalar)),
+             suggest(node.scalar, known, "harnesses"));
+    if (plan_.bench != found->second)
+      refuse("harness", node.place, fmt::format("harness {} is about bench {}", node.scalar, found->second),
+             "bench: " + found->second);
+    return found->first;
+  }
   static std::int64_t integer(const YamlNode& node) {
     const auto value = parse_whole<std::int64_t>(text(node));
     if (!value)
       refuse("type", node.place, fmt::format("expected a whole number, found {}", node.describe()), "");
     return *value;
+  }
+
+  void read_machine(const YamlNode& node) {
+    plan_.machine = text(node);
+    at_place(node.place, [&] { topology::load_machine(plan_.machine, {}, registry_.components); });
+  }
+  void read_ccl(const YamlNode& node) {
+    plan_.ccl = text(node);
+    at_place(node.place, [&] { check_collectives(plan_.ccl, {}, registry_); });
   }
 
   void read_fixed() {
@@ -99,7 +134,7 @@ class PlanReader {
     for (const auto& entry : node->entries) {
       note_name(entry);
       plan_.fixed.emplace_back(entry.key, text(entry.value));
-      places_[entry.key + "=" + entry.value.scalar] = entry.value.place;
+      places_[entry.key] = entry.value.place;
     }
   }
 
@@ -249,51 +284,148 @@ class PlanReader {
     for (const YamlNode& item : node->items) plan_.columns.push_back(text(item));
   }
 
-  void read_plot() {
+  /// One plot, or a list of them.
+  void read_plots() {
     const YamlNode* node = root_.find("plot");
     if (node == nullptr) return;
-    const std::vector<std::string> known = {"x", "y", "lines", "log"};
-    if (node->kind != Kind::map)
-      refuse("type", node->place, "'plot' is a map", "plot: {x: M, y: results.tflops}");
-    for (const auto& entry : node->entries)
+    if (node->kind != Kind::list) return plan_.plots.push_back(plot(*node, "plot"));
+    for (const YamlNode& item : node->items)
+      plan_.plots.push_back(plot(item, fmt::format("plot-{}", plan_.plots.size() + 1)));
+  }
+
+  Plot plot(const YamlNode& node, const std::string& fallback) {
+    const std::vector<std::string> known = {"x", "y", "lines", "log", "only", "name", "title"};
+    if (node.kind != Kind::map)
+      refuse("type", node.place, "a plot is a map", "plot: {x: M, y: results.tflops}");
+    for (const auto& entry : node.entries)
       if (std::ranges::find(known, entry.key) == known.end())
         refuse("unknown-key", entry.place, fmt::format("unknown key {}", quote(entry.key)),
                suggest(entry.key, known, "keys of a plot"));
-    Plot plot{drawn(*node, "x"), drawn(*node, "y"),
-              node->find("lines") != nullptr ? drawn(*node, "lines") : ""};
-    if (const YamlNode* log = node->find("log")) {
-      const std::string& axes = text(*log);
-      if (axes != "x" && axes != "y" && axes != "xy")
-        refuse("plot", log->place, fmt::format("{} are no axes", quote(axes)), "log: x, y or xy");
-      plot.log_x = axes.find('x') != axes.npos, plot.log_y = axes.find('y') != axes.npos;
-    }
-    plan_.plot = plot;
-  }
-  std::string drawn(const YamlNode& plot, const char* key) const {
-    const YamlNode* node = plot.find(key);
-    if (node == nullptr)
-      refuse("plot", plot.place, fmt::format("a plot needs {}", quote(key)),
-             "plot: {x: M, y: results.tflops}");
-    std::vector<std::string> known = plan_.names;
-    known.insert(known.end(), plan_.columns.begin(), plan_.columns.end());
-    if (std::ranges::find(known, text(*node)) == known.end())
-      refuse("plot", node->place, fmt::format("{} neither varies nor is a column", quote(node->scalar)),
-             suggest(node->scalar, known, "names"));
-    return node->scalar;
+    Plot made{.name = plot_name(node, fallback),
+              .title = node.find("title") != nullptr ? text(*node.find("title")) : "",
+              .x = drawn(part(node, "x")),
+              .y = drawn(part(node, "y")),
+              .lines = {},
+              .only = {}};
+    if (const YamlNode* lines = node.find("lines")) read_lines(*lines, made);
+    if (const YamlNode* only = node.find("only")) read_only(*only, made);
+    if (const YamlNode* log = node.find("log")) read_log(*log, made);
+    return made;
   }
 
-  /// Every value once, so that a mistake is found before the first point runs.
-  void check_values() const {
-    for (const Axis& axis : axes_)
-      for (const auto& named : axis.names)
-        for (const YamlNode& value : named.values) check_value(named.name, value.scalar, value.place);
-    for (const auto& [name, value] : plan_.fixed) check_value(name, value, places_.at(name + "=" + value));
+  std::string plot_name(const YamlNode& plot, const std::string& fallback) {
+    const YamlNode* node = plot.find("name");
+    const std::string name = node != nullptr ? text(*node) : fallback;
+    const YamlPlace& place = node != nullptr ? node->place : plot.place;
+    const bool plain = std::ranges::all_of(
+        name, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '-'; });
+    if (name.empty() || !plain)
+      refuse("plot", place, fmt::format("{} cannot be the name of a file", quote(name)),
+             "letters, digits, _ and -");
+    if (!plot_names_.insert(name).second)
+      refuse("plot", place, fmt::format("two plots have the name {}", quote(name)), "give each its own");
+    return name;
   }
-  void check_value(const std::string& name, const std::string& value, const YamlPlace& place) const {
+  void read_lines(const YamlNode& node, Plot& plot) const {
+    if (node.kind != Kind::list) return plot.lines.push_back(drawn(node));
+    for (const YamlNode& item : node.items) plot.lines.push_back(drawn(item));
+  }
+  void read_only(const YamlNode& node, Plot& plot) const {
+    if (node.kind != Kind::map)
+      refuse("type", node.place, "'only' is a map of names and values", "only: {variant: load_ref}");
+    for (const auto& entry : node.entries) {
+      const bool varies = std::ranges::find(plan_.names, entry.key) != plan_.names.end();
+      if (!varies)
+        refuse("plot", entry.place, fmt::format("{} does not vary", quote(entry.key)),
+               suggest(entry.key, plan_.names, "names that vary"));
+      plot.only.emplace_back(entry.key, text(entry.value));
+      if (!std::ranges::any_of(plan_.points, [&](const Point& p) { return has_value(p, plot.only.back()); }))
+        refuse("plot", entry.value.place,
+               fmt::format("no point has {} = {}", entry.key, quote(entry.value.scalar)),
+               "one of its values");
+    }
+  }
+  static bool has_value(const Point& point, const std::pair<std::string, std::string>& value) {
+    return std::ranges::find(point.values, value) != point.values.end();
+  }
+  static void read_log(const YamlNode& node, Plot& plot) {
+    const std::string& axes = text(node);
+    if (axes != "x" && axes != "y" && axes != "xy")
+      refuse("plot", node.place, fmt::format("{} are no axes", quote(axes)), "log: x, y or xy");
+    plot.log_x = axes.find('x') != axes.npos, plot.log_y = axes.find('y') != axes.npos;
+  }
+
+  static const YamlNode& part(const YamlNode& plot, const char* key) {
+    if (const YamlNode* node = plot.find(key)) return *node;
+    refuse("plot", plot.place, fmt::format("a plot needs {}", quote(key)), "plot: {x: M, y: results.tflops}");
+  }
+  std::string drawn(const YamlNode& node) const {
+    std::vector<std::string> known = plan_.names;
+    known.insert(known.end(), plan_.columns.begin(), plan_.columns.end());
+    if (std::ranges::find(known, text(node)) == known.end())
+      refuse("plot", node.place, fmt::format("{} neither varies nor is a column", quote(node.scalar)),
+             suggest(node.scalar, known, "names"));
+    return node.scalar;
+  }
+
+  struct Placed {
+    std::string word;  // name=value
+    YamlPlace place;
+  };
+
+  /// Every value once, so that a mistake is found before the first point runs. Values of a machine may need each other,
+  /// so fixed ones and those that go together are checked together.
+  void check_values() const {
+    std::vector<Placed> fixed;
+    for (const auto& [name, value] : plan_.fixed) check_value(name, value, places_.at(name), fixed);
+    check_machine({}, fixed);
+    for (const Axis& axis : axes_)
+      for (std::size_t step = 0; step < axis.size(); ++step) {
+        std::vector<Placed> together;
+        for (const auto& named : axis.names)
+          check_value(named.name, named.values[step].scalar, named.values[step].place, together);
+        check_machine(fixed, together);
+      }
+  }
+  /// Options and collectives; what the machine gets is only noted.
+  void check_value(const std::string& name, const std::string& value, const YamlPlace& place,
+                   std::vector<Placed>& of_machine) const {
     const std::vector<std::string> word = {name + "=" + value};
+    switch (reach_of(name)) {
+      case Reach::option:
+        return at_place(place, [&] { bench_->read_options(word); });
+      case Reach::ccl:
+        return at_place(place, [&] { check_collectives(plan_.ccl, word, registry_); });
+      case Reach::machine:
+        of_machine.push_back({word.front(), place});
+    }
+  }
+  /// A value that is wrong by itself is named, else the last.
+  void check_machine(const std::vector<Placed>& fixed, const std::vector<Placed>& values) const {
+    if (values.empty() || loads(fixed, values)) return;
+    for (const Placed& value : values)
+      if (!loads(fixed, {value})) load(fixed, {value});
+    load(fixed, values);
+  }
+  bool loads(const std::vector<Placed>& fixed, const std::vector<Placed>& values) const {
     try {
-      if (reach_of(name) == Reach::option) bench_->read_options(word);
-      if (reach_of(name) == Reach::machine) topology::load_machine(plan_.machine, word, registry_.components);
+      load(fixed, values);
+      return true;
+    } catch (const InputError&) {
+      return false;
+    }
+  }
+  void load(const std::vector<Placed>& fixed, const std::vector<Placed>& values) const {
+    std::vector<std::string> words;
+    for (const auto* list : {&fixed, &values})
+      for (const Placed& value : *list) words.push_back(value.word);
+    at_place(values.back().place,
+             [&] { topology::load_machine(plan_.machine, words, registry_.components); });
+  }
+  template <class Check>
+  static void at_place(const YamlPlace& place, const Check& check) {
+    try {
+      check();
     } catch (const InputError& e) {
       throw InputError({e.id(), place.text(), e.message(), e.hint()});
     }
@@ -304,7 +436,7 @@ class PlanReader {
   const Bench* bench_ = nullptr;
   Plan plan_;
   std::vector<Axis> axes_;
-  std::set<std::string> seen_;
+  std::set<std::string> seen_, plot_names_;
   std::map<std::string, YamlPlace> places_;  // of fixed values
 };
 

@@ -1,7 +1,6 @@
 // What a sweep runs: a YAML file, read strictly, as a list of points.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,8 +15,14 @@ struct Point {
   std::vector<std::pair<std::string, std::string>> values;
 };
 
+/// A figure: a line of points (x, y) for each value of `lines`, or for each combination of several. Names are those of
+/// what varies and of columns.
 struct Plot {
-  std::string x, y, lines;  // names of what varies and of columns; `lines` may be empty
+  std::string name;   // of its files
+  std::string title;  // empty: bench and machine
+  std::string x, y;
+  std::vector<std::string> lines;                         // may be empty
+  std::vector<std::pair<std::string, std::string>> only;  // points with these values alone
   bool log_x = false, log_y = false;
 };
 
@@ -31,7 +36,8 @@ struct Plan {
   std::vector<Point> points;
   bool verify = false;
   std::vector<std::string> columns;  // paths in `run --json`
-  std::optional<Plot> plot;
+  std::vector<Plot> plots;
+  std::string harness;  // what else is made of the points: `gemm`, `allreduce`; empty: nothing
 };
 
 /// InputError (`sweep.…`, or what a bench or machine says to a value) with file:line:column.

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "base/file.hpp"
+#include "sweep/harness.hpp"
 #include "sweep/point_run.hpp"
 #include "sweep/workers.hpp"
 
@@ -16,18 +17,6 @@ namespace kernbench::sweep {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string csv_field(const std::string& text) {
-  if (text.find_first_of(",\"\n\r") == text.npos) return text;
-  std::string out = "\"";
-  for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return out + "\"";
-}
-
-std::string csv_text(const Json& value) {
-  if (value.is_null()) return "";
-  return csv_field(value.is_string() ? value.get<std::string>() : value.dump());
-}
 
 std::string row_of(const Plan& plan, const Json& record) {
   std::string row;
@@ -113,28 +102,60 @@ class SweepRun {
   }
 
   void write_results() {
-    std::vector<std::string> lines;
+    std::vector<Json> records;
     for (const std::string& key : keys_) {
       const auto found = folder_.lines().find(key);
       if (found == folder_.lines().end()) continue;
-      lines.push_back(found->second);
-      if (!Json::parse(found->second)["ok"].get<bool>()) ++outcome_.failed;
+      records.push_back(Json::parse(found->second));
+      if (!records.back()["ok"].get<bool>()) ++outcome_.failed;
     }
-    write_file(folder_.file("results.csv"), csv_of(plan_, lines));
-    write_file(folder_.file("sweep.json"), description().dump(2) + "\n");
+    write_file(folder_.file("results.csv"), csv_of(plan_, records));
+    write_file(folder_.file("sweep.json"), text_of(description(records)));
+    if (plan_.harness == "gemm")
+      write_file(folder_.file("gemm_sweep.json"), text_of(gemm_sweep(plan_, records, registry_)));
+    if (plan_.harness == "allreduce")
+      write_file(folder_.file("allreduce.csv"), allreduce_csv(plan_, records, registry_));
+  }
+  static std::string text_of(const Json& json) {
+    return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
   }
 
-  /// What `kernbench plot` needs to know beside the rows.
-  Json description() const {
-    Json out = {{"sweep", plan_.source}, {"bench", plan_.bench},     {"machine", plan_.machine},
-                {"names", plan_.names},  {"columns", plan_.columns}, {"plot", nullptr}};
-    if (plan_.plot)
-      out["plot"] = {{"x", plan_.plot->x},
-                     {"y", plan_.plot->y},
-                     {"lines", plan_.plot->lines},
-                     {"log_x", plan_.plot->log_x},
-                     {"log_y", plan_.plot->log_y}};
-    return out;
+  /// What `kernbench report` and `kernbench plot` show: the table, and what to draw of it.
+  Json description(const std::vector<Json>& records) const {
+    Json fixed = Json::object(), plots = Json::array(), compare = Json::array(), rows = Json::array();
+    for (const auto& [name, value] : plan_.fixed) fixed[name] = value;
+    for (const Plot& plot : plan_.plots) plots.push_back(plot_json(plot));
+    for (const Curve& curve : options_.compare)
+      compare.push_back({{"name", curve.name}, {"points", curve.points}});
+    for (const Json& record : records) rows.push_back(row_json(record));
+    return {{"version", 1},
+            {"sweep", plan_.source},
+            {"bench", plan_.bench},
+            {"machine", plan_.machine},
+            {"set", std::move(fixed)},
+            {"verify", plan_.verify},
+            {"points", plan_.points.size()},
+            {"names", plan_.names},
+            {"columns", plan_.columns},
+            {"plots", std::move(plots)},
+            {"harness", plan_.harness.empty() ? Json() : Json(plan_.harness)},
+            {"compare", std::move(compare)},
+            {"rows", std::move(rows)}};
+  }
+  static Json plot_json(const Plot& plot) {
+    Json only = Json::object();
+    for (const auto& [name, value] : plot.only) only[name] = value;
+    return {{"name", plot.name},   {"title", plot.title}, {"x", plot.x},         {"y", plot.y},
+            {"lines", plot.lines}, {"only", only},        {"log_x", plot.log_x}, {"log_y", plot.log_y}};
+  }
+  /// Values of names, `ok`, columns, `error`: as in the CSV, with their types.
+  Json row_json(const Json& record) const {
+    Json row = Json::array();
+    for (const std::string& name : plan_.names) row.push_back(record["values"][name]);
+    row.push_back(record["ok"]);
+    for (const std::string& column : plan_.columns) row.push_back(value_at(record["run"], column));
+    row.push_back(record["error"]);
+    return row;
   }
 
   const Plan& plan_;
@@ -150,13 +171,13 @@ class SweepRun {
 
 }  // namespace
 
-std::string csv_of(const Plan& plan, const std::vector<std::string>& lines) {
+std::string csv_of(const Plan& plan, const std::vector<Json>& records) {
   std::string csv;
   for (const std::string& name : plan.names) csv += csv_field(name) + ",";
   csv += "ok";
   for (const std::string& column : plan.columns) csv += "," + csv_field(column);
   csv += ",error\n";
-  for (const std::string& line : lines) csv += row_of(plan, Json::parse(line));
+  for (const Json& record : records) csv += row_of(plan, record);
   return csv;
 }
 

@@ -2,6 +2,7 @@
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 
 import pytest
@@ -63,7 +64,8 @@ def test_ranks_of_mpirun_give_the_same_table(tmp_path):
 
 def test_lines_and_labels_of_a_figure():
     rows = [{"M": 1, "v": "a", "y": 2.0}, {"M": 2, "v": "a", "y": None}, {"M": 1, "v": "b", "y": 5}]
-    assert _plot.lines_of(rows, {"x": "M", "y": "y", "lines": "v"}) == {"a": [(1, 2.0)], "b": [(1, 5)]}
+    assert _plot.lines_of(rows, {"x": "M", "y": "y", "lines": ["v"]}) == {"a": [(1, 2.0)], "b": [(1, 5)]}
+    assert _plot.lines_of(rows, {"x": "M", "y": "y", "lines": ["v", "M"], "only": {"v": "b"}}) == {"b · 1": [(1, 5)]}
     assert _plot.label("pe_exec_ns") == "pe_exec (ns)"
     assert _plot.label("results.tflops") == "tflops (TFLOP/s)"
     assert _plot.label("utilization.gemm") == "utilization.gemm (0 … 1)"
@@ -81,3 +83,17 @@ def test_plot_draws_or_says_what_is_missing(tmp_path, capsys):
     assert main(["plot", str(tmp_path)]) == 0
     assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
     assert "pe_exec (ns)" in (tmp_path / "plot.svg").read_text()
+
+
+def test_the_figures_of_products_come_from_their_json(tmp_path):
+    pytest.importorskip("matplotlib")
+    committed = pathlib.Path(__file__).parents[2] / "docs/diagrams/gemm_sweep.json"
+    shutil.copy(committed, tmp_path)
+    points, shapes = _plot.gemm_shapes(json.loads(committed.read_text()))
+    assert "512×512×512" not in shapes
+    assert "8×128×128 *" in shapes and "32×64×32" in shapes, "those under a tile are marked"
+    assert all(p["mac_utilization"] <= p["theory"]["mac_utilization"] for p in points)
+    files = _plot.draw_gemm(tmp_path, ["svg"])
+    assert [f.name for f in files] == ["gemm_stage_breakdown.svg", "gemm_mac_utilization_measured.svg",
+                                       "gemm_mac_utilization_theoretical_vs_measured.svg"]
+    assert all("MAC utilisation (0 … 1)" in f.read_text() for f in files[1:])

@@ -82,6 +82,27 @@ TEST(SweepPlan, MistakesAreRefusedWithTheirPlaceAndAHint) {
            {bench + "vary: {M: [32]}\ncolumns: a\n", "s.yaml:3:10", "list of paths"},
            {bench + "vary: {M: [32]}\nplot: {x: M, y: K}\n", "s.yaml:3:17", "neither varies nor is a column"},
            {bench + "vary: {M: [32]}\nplot: {x: M}\n", "s.yaml:3:7", "needs 'y'"},
+           {bench + "vary: {M: [32]}\nplot: [{x: M, y: M}, {x: M, y: M, name: plot-1}]\n", "s.yaml:3:41",
+            "two plots have the name"},
+           {bench + "vary: {M: [32]}\nplot: {x: M, y: M, name: a/b}\n", "s.yaml:3:26", "name of a file"},
+           {bench + "vary: {M: [32]}\nplot: {x: M, y: M, only: {K: 3}}\n", "s.yaml:3:27",
+            "'K' does not vary"},
+           {bench + "vary: {M: [32]}\nplot: {x: M, y: M, only: {M: 3}}\n", "s.yaml:3:30",
+            "no point has M = '3'"},
+           {bench + "vary: {M: [32]}\nplot: {x: M, y: M, log: z}\n", "s.yaml:3:25", "log: x, y or xy"},
+           {bench + "vary: {M: [32]}\nplot: {x: M, y: M, lines: [M, Q]}\n", "s.yaml:3:31", "neither varies"},
+           {bench + "harness: gem\n", "s.yaml:2:10", "gemm"},
+           {bench + "harness: allreduce\n", "s.yaml:2:10", "is about bench ccl-allreduce"},
+           {bench + "set: {cube.hbm.access_ns: x}\nvary: {M: [32]}\n", "s.yaml:2:27", "number"},
+           {bench + "zip: {system.sips.count: [2, 6], system.sips.topology: [ring_1d, torus_2d]}\n",
+            "s.yaml:2:66", "no square grid"},
+           {"bench: ccl-allreduce\nvary: {ccl.defaults.n_slotz: [4]}\n", "s.yaml:2:31", "n_slots"},
+           {"bench: ccl-allreduce\nvary: {ccl.defaults.buffer_kind: [tcm, disk]}\n", "s.yaml:2:40", "tcm"},
+           {bench + "machine: nowhere\nvary: {M: [1]}\n", "s.yaml:2:10", "no such file"},
+           {bench + "set: [M]\n", "s.yaml:2:6", "'set' is a map"},
+           {bench + "zip: {}\n", "s.yaml:2:6", "'zip' is a map"},
+           {bench + "plot: x\n", "s.yaml:2:7", "a plot is a map"},
+           {bench + "vary: {M: [32]}\nwhere: \"M >\"\n", "s.yaml:3:8", ""},
            {bench + "vary: {M: {from: 1, to: 1000000, plus: 1}, K: [1, 2]}\n", "s.yaml:2:44",
             "more than 1000000 points"}})
     try {
@@ -91,6 +112,27 @@ TEST(SweepPlan, MistakesAreRefusedWithTheirPlaceAndAHint) {
       EXPECT_EQ(e.where(), bad.where) << bad.text;
       EXPECT_THAT(e.what(), HasSubstr(bad.says)) << bad.text;
     }
+}
+
+TEST(SweepPlan, ValuesThatGoTogetherAreCheckedTogether) {
+  const Plan made = plan(
+      "bench: ccl-allreduce\nset: {n_elem: 8}\n"
+      "zip: {system.sips.count: [2, 6], system.sips.topology: [ring_1d, torus_2d], system.sips.w: [2, 3], "
+      "system.sips.h: [1, 2]}\n");
+  EXPECT_EQ(made.points.size(), 2u) << "6 SIPs make no square grid, but 3 × 2 do";
+}
+
+TEST(SweepPlan, MayDrawSeveralFigures) {
+  const Plan made = plan(
+      "bench: matmul-composite\nvary: {M: [32, 64], variant: [ref_ref, load_ref]}\ncolumns: [pe_exec_ns]\n"
+      "plot:\n  - {x: M, y: pe_exec_ns, lines: [variant, M], log: xy}\n"
+      "  - {name: loaded, title: Loaded, x: M, y: pe_exec_ns, only: {variant: load_ref}}\n");
+  ASSERT_EQ(made.plots.size(), 2u);
+  EXPECT_EQ(made.plots[0].name, "plot-1");
+  EXPECT_THAT(made.plots[0].lines, ElementsAre("variant", "M"));
+  EXPECT_TRUE(made.plots[0].log_x && made.plots[0].log_y);
+  EXPECT_EQ(made.plots[1].name, "loaded");
+  EXPECT_THAT(made.plots[1].only, ElementsAre(Pair("variant", "load_ref")));
 }
 
 }  // namespace

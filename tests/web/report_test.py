@@ -5,6 +5,7 @@ Usage: report_test.py ODD_BENCHES CHROMIUM [--pictures FOLDER] [-v] [TEST …]
 
 ODD_BENCHES is the command line with some benches more (odd_benches.cpp). --pictures keeps what the pages looked like.
 """
+import csv
 import json
 import pathlib
 import sqlite3
@@ -34,6 +35,17 @@ SMALL = {
     "milestone-gqa-llama70b": ["scale=validation"],
     "llama": ["model=custom", "batch=3", "context=40", "--verify-data", "--topology", "small"],
 }
+
+
+# One point has more in its TCM than that holds.
+SWEEP = """
+bench: matmul-composite
+harness: gemm
+vary: {variant: [ref_ref, load_ref, load_load]}
+zip: {M: [32, 8, 128, 4096], K: [128, 128, 64, 4096], N: [128, 32, 64, 32]}
+columns: [pe_exec_ns, results.tflops, utilization.gemm]
+plot: {x: K, y: pe_exec_ns, lines: [variant, M], log: xy}
+"""
 
 
 class ReportPage(unittest.TestCase):
@@ -202,6 +214,27 @@ class ReportPage(unittest.TestCase):
         self.assertIn("cube.hbm.access_ns", page.text("#compare"))
         page.run("[...document.querySelectorAll('#page > .row button')][1].click()")
         self.assertEqual(page.run("document.querySelector(`[data-key='sim.op_log_hash']`).dataset.value"), second["hash"])
+        self.assertEqual(page.errors, [])
+
+    def test_a_sweep(self):
+        (self.at / "plan.yaml").write_text(SWEEP)
+        self.assertIn("look at swept/report.html", self.command("sweep", "plan.yaml", "-o", "swept", "--quiet", code=1))
+        for options in [{"look": "sweep"}, {"look": "sweep-dark", "dark": True}, {"look": "sweep-phone", "width": 390, "height": 844, "phone": True}]:
+            page = self.open("swept", **options)
+            self.check_quiet(page)
+        sections = page.run("[...document.querySelectorAll('section')].map((s) => s.id)")
+        self.assertEqual(sections, ["what", "figures", "gemm", "explore", "table"])
+        rows = list(csv.DictReader((self.at / "swept/results.csv").open()))
+        self.assertEqual(page.run("document.querySelectorAll('#table tbody tr').length"), len(rows))
+        text = page.text()
+        for words in ["pe_exec (ns)", "MAC utilisation", "pe.pe_gemm.tile_cycles", "8×128×32 *", "No point is faster than the theory", "TCM"]:
+            self.assertIn(words, text)
+        self.assertTrue(page.run("[...document.querySelectorAll('#explore svg.chart path')].length > 5"))
+        before = page.run("document.querySelector('#explore svg').outerHTML")
+        page.run("(() => { const s = document.querySelectorAll('#explore select')[1]; s.value = 'results.tflops'; s.dispatchEvent(new Event('change')); })()")
+        self.assertNotEqual(page.run("document.querySelector('#explore svg').outerHTML"), before)
+        page.run("document.querySelector('#table th a').click()")
+        self.assertIn("↑", page.text("#table thead"))
         self.assertEqual(page.errors, [])
 
     def test_a_million_operations(self):

@@ -70,6 +70,20 @@ class WebServer(unittest.TestCase):
         self.assertEqual(runs["a.db"]["total_ps"], int(total))
         self.assertEqual(runs["a.db"]["bench"], "matmul-composite")
 
+    def test_sweeps_in_folders_are_shown(self):
+        plan = self.at / "runs" / "plan.yaml"
+        plan.write_text("bench: matmul-composite\nvary: {M: [32, 64]}\ncolumns: [pe_exec_ns]\nplot: {x: M, y: pe_exec_ns}\n")
+        subprocess.run([BINARY, "sweep", plan, "-o", self.at / "runs" / "swept", "--quiet"], check=True, capture_output=True)
+        sweeps = self.check_alive()["sweeps"]
+        self.assertEqual([(s["name"], s["bench"], s["points"]) for s in sweeps], [("swept", "matmul-composite", 2)])
+        status, page = self.ask(f"/sweeps/{sweeps[0]['id']}")
+        self.assertEqual(status, 200)
+        self.assertIn(b"Sweep of matmul-composite", page)
+        for path in ["/sweeps/99", "/sweeps/0", "/sweeps/-1"]:
+            self.refused(404, path)
+        for path in ["/sweeps/", "/sweeps/x", "/sweeps/1/../../secret"]:
+            self.refused(404, path)
+
     def test_a_machine_is_checked_value_by_value(self):
         status, machine = self.ask("/api/machine", {"machine": "small", "set": ["sip.cube_mesh.w=3"]})
         self.assertEqual(status, 200)
