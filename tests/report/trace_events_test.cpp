@@ -14,9 +14,11 @@
 namespace kernbench::report {
 namespace {
 
+using ::testing::_;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Pair;
 using Json = nlohmann::json;
 
 class TraceEvents : public ::testing::Test, protected testing::TempFolder {
@@ -41,7 +43,13 @@ TEST_F(TraceEvents, OfEveryShippedBenchKeepTheRules) {
       {"matmul-composite", {"M=64", "variant=load_load"}},
       {"gpt3-qkv", {"tokens=5", "d_model=320"}},
       {"va-offset-verify", {"n_elem=17"}},
-      {"ccl-allreduce", {"n_elem=64"}}};
+      {"ccl-allreduce", {"n_elem=64"}},
+      {"tp-mlp", {"hidden=256", "ffn=512", "tokens=16"}},
+      {"milestone-gqa-llama70b", {"scale=validation", "output="}},
+      {"llama", {"model=custom", "context=16"}}};
+  const Registry registry = builtin_registry();
+  for (const Bench& bench : registry.benches.all())
+    EXPECT_THAT(benches, Contains(Pair(bench.name, _))) << "give it options that make it small";
   for (const auto& [name, words] : benches) {
     const TraceValidator found(trace_of(name, words));
     EXPECT_THAT(found.faults(), IsEmpty()) << name;
