@@ -7,9 +7,8 @@
 #include <cstdlib>
 #include <numeric>
 #include <set>
+#include <stdexcept>
 #include <tuple>
-
-#include "kernbench/error.hpp"
 
 namespace kernbench::report {
 namespace {
@@ -22,7 +21,8 @@ std::string_view lasting(std::string_view name) {
       "host_write", "host_read",   "host_map",    "host_launch", "operand",      "engine",
       "queue",      "credit",      "scratch",     "issue",       "start",        ""};
   const auto found = std::ranges::find(kNames, name);
-  KB_ASSERT(found != kNames.end(), "'{}' is neither a kind nor a reason", name);
+  if (found == kNames.end())
+    throw std::out_of_range(fmt::format("'{}' is neither a kind nor a reason", name));
   return *found;
 }
 

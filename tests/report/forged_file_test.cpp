@@ -144,6 +144,17 @@ class ForgedFile : public ::testing::Test, protected testing::TempFolder {
   const Registry registry_ = builtin_registry();
 };
 
+TEST_F(ForgedFile, WithAReasonThatDoesNotExistIsRefused) {
+  Forgery(file("tiles")).run("UPDATE ops SET reason = 'boredom' WHERE id = 12");
+  const SavedRun run = SavedRun::open(file("tiles"));
+  try {
+    write_trace(run, file("trace.json"));
+    FAIL() << "it was written";
+  } catch (const InputError& error) {
+    EXPECT_EQ(error.id(), "run-file.damaged");
+  }
+}
+
 TEST_F(ForgedFile, IsReadOrRefused) {
   look_at(file("queues"));
   look_at(file("tiles"));
