@@ -55,7 +55,8 @@ std::vector<std::string> row_of(const RunResult& result, const std::string& name
 }
 
 // Two SIPs, one token: 256 elements over all PEs are 16 bytes each, so what counts is the way from the other SIP: two PCIe
-// endpoints and the switch, 5 ns each, and the routers of both. Prefill of 512 tokens: every SIP must get 512 · 256 · 2 B = 256 KiB at the 128 GB/s of its link, 2.048 us.
+// endpoints and the switch, 5 ns each, and the routers of both. Prefill of 512 tokens: every SIP must get 512 · 256 · 2 B =
+// 256 KiB at the 128 GB/s of its link, 2.048 us.
 TEST(Llama, AllReducesAreComparedWithWhatMustCross) {
   const std::vector<std::string> sips = {"system.sips.count=2"};
   const auto few = row_of(run_llama({"model=custom", "context=64"}, sips), "intersip_allreduce");

@@ -285,9 +285,14 @@ std::string vector_line(const std::vector<GqaRow>& rows) {
   const auto longest = std::ranges::max_element(rows, {}, &GqaRow::pe_exec_ns);
   if (longest == rows.end() || longest->figures.vector == Time()) return "";
   std::vector<std::pair<double, std::string>> shares;
+  double others = 0;
   for (const auto& [operation, time] : longest->figures.vector_by)
-    shares.emplace_back(100 * time.ns() / longest->figures.vector.ns(), operation);
+    if (const double share = 100 * time.ns() / longest->figures.vector.ns(); share >= 1)
+      shares.emplace_back(share, operation);
+    else
+      others += share;
   std::ranges::sort(shares, std::greater());
+  shares.emplace_back(others, "others");
   std::string text = fmt::format("\nvector work of {} {}:", longest->panel,
                                  longest->context > 0 ? longest->context : longest->n_ranks);
   for (const auto& [share, operation] : shares) text += fmt::format(" {} {:.1f} %", operation, share);
