@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "device/fabric.hpp"
+#include "device/instant.hpp"
 #include "kernbench/error.hpp"
 
 namespace kernbench::device {
@@ -12,7 +13,7 @@ Arbiter::Arbiter(Fabric& fabric, const Hop& hop, std::unique_ptr<models::LinkMod
     : fabric_(fabric),
       link_(*hop.state),
       partition_(hop.state->domain->partition_),
-      rank_(hop.link.index),
+      rank_(choice_rank(Chooser::link, hop.link.index)),
       model_(std::move(model)),
       link_is_free_(*this),
       all_are_here_(*this) {}

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "device/instant.hpp"
 #include "kernbench/error.hpp"
 
 namespace kernbench::device {
@@ -168,19 +169,19 @@ bool DmaEngine::accept_send(Time at, std::uint32_t rank, sim::Event& go) {
     if (at > now) partition_.schedule_at(go, at);
     return at == now;
   }
-  if (std::exchange(asked_when_, now) != now) {
-    asked_.clear();
-    free_before_ = sends_free_at_;
-  }
   const auto smaller = [](std::uint32_t r, const AskedSend& send) { return r < send.rank; };
   asked_.insert(std::upper_bound(asked_.begin(), asked_.end(), rank, smaller), {rank, at, &go});
-  sends_free_at_ = free_before_;
+  if (!all_have_asked_.scheduled())
+    partition_.choose(all_have_asked_, choice_rank(Chooser::sends, node_.index));
+  return false;
+}
+
+void DmaEngine::take_sends() {
   for (const AskedSend& send : asked_) {
-    if (send.go->scheduled()) partition_.cancel(*send.go);
     sends_free_at_ = std::max(sends_free_at_, send.at) + send_overhead_;
     partition_.schedule_at(*send.go, sends_free_at_);
   }
-  return false;
+  asked_.clear();
 }
 
 }  // namespace kernbench::device

@@ -116,7 +116,8 @@ class DmaEngine {
         read_(fabric, node, DmaSpec::of(machine), model),
         write_(fabric, node, DmaSpec::of(machine), model),
         queue_read_(fabric, node, DmaSpec::physical(machine), model),
-        queue_write_(fabric, node, DmaSpec::of(machine), model) {}
+        queue_write_(fabric, node, DmaSpec::of(machine), model),
+        all_have_asked_(*this) {}
 
   topology::NodeId node() const { return node_; }
   /// The channel of loads and stores.
@@ -139,16 +140,16 @@ class DmaEngine {
     sim::Event* go;
   };
 
+  void take_sends();
+
   sim::Partition& partition_;
   topology::NodeId node_;
   const Time send_overhead_, look_up_;
-  // Sends that asked at the latest instant at which any did, by rank, and when the one before them had passed.
-  std::vector<AskedSend> asked_;
-  Time asked_when_ = Time::from_ps(-1);
-  Time free_before_;
-  Time sends_free_at_;
+  std::vector<AskedSend> asked_;  // sends that ask at this instant, by rank
+  Time sends_free_at_;            // those before them have passed
   DmaChannel read_, write_;
   DmaChannel queue_read_, queue_write_;  // out of slots in HBM and SRAM; to where a receive wants its tile
+  sim::MemberEvent<&DmaEngine::take_sends> all_have_asked_;
 };
 
 }  // namespace kernbench::device

@@ -149,7 +149,7 @@ void Fabric::signal(const Route& route, sim::Event& event) {
 Port& Fabric::port(LinkId id) {
   LinkState& link = links_[id.index];
   std::unique_ptr<Port>& port = link.domain->ports_[id.index];
-  if (!port) port = std::make_unique<Port>(*this, link.domain->partition_, link);
+  if (!port) port = std::make_unique<Port>(*this, link.domain->partition_, link, id.index);
   return *port;
 }
 
@@ -168,9 +168,8 @@ void Fabric::release(Packet& packet, int partition) {
   packet.home == partition ? home.give_back(packet) : home.hand_back(packet);
 }
 
-/// The next packet of a message takes the first link, which is free. At this instant it can be taken back: it has not
-/// left, even if it takes no time.
-Packet& Fabric::start_packet(Message& message, Time now) {
+/// The next packet of a message takes the first link, which is free. Who comes at this instant has come: it is not taken back.
+void Fabric::start_packet(Message& message, Time now) {
   Route& route = *message.route;
   const Hop& first = route.first();
   LinkState& l = *first.state;
@@ -180,23 +179,14 @@ Packet& Fabric::start_packet(Message& message, Time now) {
   route.next_offer = now + message.pace(p);
   if (first.arbitrated) [[unlikely]] {
     arbiter(first).arrive(packet, first);
-    return packet;
+    return;
   }
-  packet.next = l.instant == now ? l.last : nullptr;
+  packet.next = nullptr;
   l.instant = now;
-  l.last = &packet;
+  l.last = nullptr;
   serve(packet, first, now);
   if (packet.is_last() && message.is_missed())
     l.domain->partition_.schedule_at(message.leaving(), std::max(l.free_at, now + kGrace));
-  return packet;
-}
-
-void Fabric::take_back_start(Packet& packet) {
-  LinkState& l = *packet.hop->state;
-  take_back(packet);
-  if (l.last == &packet) l.last = packet.next;
-  --packet.message->next_packet_;
-  l.domain->packets_.give_back(packet);
 }
 
 /// Undoes what `serve` did at this instant.
@@ -248,17 +238,12 @@ Time Fabric::serve_among(Packet& packet, const Hop& hop) {
 }
 
 /// Takes back the heads of this instant that have larger keys: first to last. Packets of one message keep their
-/// order. A packet that starts here waits for whoever arrives.
+/// order. None has started here: sources choose when all heads have come.
 Packet* Fabric::take_back_behind(LinkState& l, std::uint64_t key) {
   Packet* behind = nullptr;
   while (Packet* again = l.last) {
-    const bool starts = again->is_starting();
-    if (!starts && again->message->key_ <= key) break;
+    if (again->message->key_ <= key) break;
     l.last = again->next;
-    if (starts) {
-      again->message->route->source->yield();
-      continue;
-    }
     take_back(*again);
     again->next = behind;
     behind = again;

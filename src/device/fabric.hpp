@@ -134,8 +134,7 @@ class Fabric {
 
   Packet& take_packet(Message& message, std::int64_t index, FabricDomain& here);
   void release(Packet& packet, int partition);
-  Packet& start_packet(Message& message, Time now);
-  void take_back_start(Packet& packet);
+  void start_packet(Message& message, Time now);
   void arrive(Packet& packet);
   Time serve(Packet& packet, const Hop& hop, Time head_arrival);
   Time serve_in_order(Packet& packet, const Hop& hop, Time now);

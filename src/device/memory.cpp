@@ -1,5 +1,7 @@
 #include "device/memory.hpp"
 
+#include "device/instant.hpp"
+
 namespace kernbench::device {
 
 namespace {
@@ -9,16 +11,11 @@ constexpr std::uint32_t kAnswers = 1U << 31;
 
 }  // namespace
 
-/// All requests of an instant were sent before it, for every way takes a picosecond: those that have not come yet are
-/// before `all_are_here_` in the queue. Those from other partitions come first, so that the last one on its way from
-/// here need not wait for any.
 void Memory::request(Access& access) {
-  const bool last = access.asks_from_here() && --on_the_way_ == 0;
-  if (last && requests_.empty()) return access.serve();
   std::size_t at = requests_.size();
   while (at > 0 && access.goes_before(*requests_[at - 1])) --at;
   requests_.insert(at, &access);
-  if (!all_are_here_.scheduled()) partition_.schedule(all_are_here_, Time());
+  if (!all_are_here_.scheduled()) partition_.choose(all_are_here_, choice_rank(Chooser::memory, node_.index));
 }
 
 void Memory::serve_requests() {
@@ -68,7 +65,6 @@ void Access::ask(Memory& memory, Extent extent, Channel traffic) {
   progress_ = {};
   if (direction_ == Direction::write) return;
   step_ = Step::serve;
-  if (asks_from_here()) ++memory.on_the_way_;
   memory.fabric().signal(*signal_route_, next_step());
 }
 

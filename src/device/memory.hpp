@@ -49,7 +49,6 @@ class Memory {
   void request(Access& access);
   void serve_requests();
 
-  int on_the_way_ = 0;                // requests from its own partition
   SmallVector<Access*, 2> requests_;  // of this instant, in the order in which they will be served
   sim::MemberEvent<&Memory::serve_requests> all_are_here_;
 };
@@ -143,7 +142,6 @@ class alignas(64) Access : private Message, private AccessStep {
   void serve();
   void pass_on();
   bool goes_before(const Access& other) const;
-  bool asks_from_here() const { return signal_route_->partition == signal_route_->last_partition; }
   void commit();
 
   /// What happens next: at the memory, the request of a read comes, or data written is in it; at the issuer, the

@@ -209,8 +209,6 @@ class Packet : public sim::Event {
     return full ? packet : message->bytes - packet * index;
   }
   bool is_last() const { return index + 1 == message->packets(); }
-  /// Whether it has just started on its route.
-  bool is_starting() const { return hop == &message->route->first(); }
 
  private:
   static void arrive(sim::Event& e);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "device/instant.hpp"
 #include "device/pe_op.hpp"
 #include "device/prefetch.hpp"
 #include "device/processors.hpp"
@@ -97,8 +98,8 @@ sim::Task<> Pe::issue(const ProgramTask& task) {
     const isa::Command& c = task.program->command(i);
     issuing_ = i;
     prefetch(&c);  // it is read when it has been dispatched
-    // A send may begin to look for a credit at this very instant: in whatever order the events come, it does so first.
-    if (may_poll) co_await sim::delay(Time());
+    // A send may begin to look for a credit at this very instant: it does so first.
+    if (may_poll) co_await sim::choice(choice_rank(Chooser::cpu, tcm_.index));
     while (held({Hold::until_credit})) {
       co_await progress_.wait();
       because = Cause::at(polled_, partition_.now(), Reason::issue);

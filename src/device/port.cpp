@@ -3,28 +3,29 @@
 #include <algorithm>
 
 #include "device/fabric.hpp"
+#include "device/instant.hpp"
 
 namespace kernbench::device {
 
 void Port::occupy(const PortUse& use) {
-  const Time now = partition_.now();
-  Packet* heads = link_.instant == now ? fabric_.take_back_behind(link_, 0) : nullptr;
-  if (instant_ != now) {
-    instant_ = now;
-    uses_.clear();
-    link_was_free_at_ = std::max({now, link_.free_at, link_.passed_until});
-    if (link_.passages)
-      link_was_free_at_ = std::max(link_was_free_at_, link_.domain->dispatcher().busy_until(link_, now, 0));
-  }
   const auto smaller = [](const PortUse& a, const PortUse& b) { return a.rank < b.rank; };
   uses_.insert(std::upper_bound(uses_.begin(), uses_.end(), use, smaller), use);
-  link_.free_at = link_was_free_at_;
-  for (const PortUse& each : uses_) {
-    if (each.done->scheduled()) partition_.cancel(*each.done);
-    link_.free_at += each.duration;
-    partition_.schedule_at(*each.done, link_.free_at);
+  if (!all_have_asked_.scheduled()) partition_.choose(all_have_asked_, choice_rank(Chooser::port, number_));
+}
+
+/// Heads that came at this instant were served as they came: they go behind.
+void Port::take() {
+  const Time now = partition_.now();
+  Packet* heads = link_.instant == now ? fabric_.take_back_behind(link_, 0) : nullptr;
+  Time free = std::max({now, link_.free_at, link_.passed_until});
+  if (link_.passages) free = std::max(free, link_.domain->dispatcher().busy_until(link_, now, 0));
+  for (const PortUse& use : uses_) {
+    free += use.duration;
+    partition_.schedule_at(*use.done, free);
   }
-  if (link_.passages) link_.domain->dispatcher().make_way(link_, now, 0, link_.free_at);
+  uses_.clear();
+  link_.free_at = free;
+  if (link_.passages) link_.domain->dispatcher().make_way(link_, now, 0, free);
   fabric_.serve_again(heads);
 }
 

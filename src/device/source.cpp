@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "device/fabric.hpp"
+#include "device/instant.hpp"
 
 namespace kernbench::device {
 
@@ -21,28 +22,27 @@ Source::Source(Fabric& fabric, Dispatcher& dispatcher, sim::Partition& partition
       first_link_(first_link),
       number_(number),
       arbitrated_(arbitrated),
-      serve_(*this) {}
+      link_is_free_(*this),
+      all_have_come_(*this) {}
 
 void Source::open(Message& message) {
   if (newest_.at != partition_.now()) newest_ = {partition_.now(), message.key_};
   settle();
-  take_back_newcomer();
   if (first_link_.free_at > partition_.now()) cut_held(message);
   ring_of(message).messages.push_back(&message);
   sole_ = ++open_count_ == 1 ? &message : nullptr;
   if (sole_) {
     if ((turn_ > 0 || others_turn_) && emptied_at_ != partition_.now()) begin_anew();
-    if (plan() || start_at_once(message)) return;
   } else if (message.key_ != newest_.first_key) {
     put_in_order(message);
   }
-  reschedule();
+  ask();
 }
 
 void Source::hear_of(Message& message) {
   settle();
   if (first_link_.free_at > partition_.now()) cut_held(message);
-  reschedule();
+  ask();
 }
 
 /// Among those who come at one instant, who has the smaller class and rank is the older one, and goes first: the order in which
@@ -72,31 +72,18 @@ void Source::begin_anew() {
   others_turn_ = false;
 }
 
-/// The only message: its first packet goes, if it can.
-bool Source::start_at_once(Message& message) {
-  const Time now = partition_.now();
-  if (!others_.empty() || offer(message) > now || link_busy_until() > now) return false;
-  start({static_cast<std::size_t>(message.channel), 0, &message});
-  if (serve_.scheduled()) partition_.cancel(serve_);
-  if (!idle()) schedule();
-  return true;
-}
-
 void Source::take_turn(const PortUse& use) {
   settle();
-  take_back_newcomer();
   const Time now = partition_.now();
   auto at = others_.end();
   while (at != others_.begin() && at[-1].asked == now && at[-1].use.rank > use.rank) --at;
   others_.insert(at, {use, now, use.duration});
-  if (others_.size() == 1 && open_count_ == 0 && link_busy_until() <= now) return start_other();
-  reschedule();
+  ask();
 }
 
 void Source::yield() {
   settle();
-  while (latest_.at == partition_.now() && can_take_back()) take_back();
-  if (!idle()) reschedule();
+  if (!idle()) ask();
 }
 
 bool Source::has_just_come(const Message& message) const {
@@ -111,13 +98,17 @@ Time Source::link_busy_until() const {
   return std::max(busy, dispatcher_.busy_until(first_link_, partition_.now(), kLastOfInstant));
 }
 
+void Source::ask() {
+  if (!all_have_come_.scheduled()) partition_.choose(all_have_come_, choice_rank(Chooser::source, number_));
+}
+
 /// Who was there before this instant goes before who came at it.
-void Source::serve() {
+void Source::choose() {
   settle();
-  if (link_busy_until() <= partition_.now()) {
-    if (plan()) return;
-    if (!start_next(true)) start_next(false);
-  }
+  if (link_is_free_.scheduled()) partition_.cancel(link_is_free_);
+  const bool free = link_busy_until() <= partition_.now();
+  if ((free || sole_) && plan()) return;
+  if (free && !start_next(true)) start_next(false);
   if (!idle()) schedule();
 }
 
@@ -171,15 +162,7 @@ void Source::start(const Turn& turn) {
   const Time now = partition_.now();
   Message& message = *turn.message;
   Ring& ring = rings_[turn.channel];
-  remember_latest();
-  latest_.at = now;
-  latest_.newcomer = has_just_come(message);
-  latest_.others_turn = others_turn_;
-  latest_.turn = turn_;
-  latest_.index = turn.index;
-  latest_.next = ring.next;
-  latest_.offer = message.route->next_offer;
-  latest_.packet = &fabric_.start_packet(message, now);
+  fabric_.start_packet(message, now);
   others_turn_ = true;
   turn_ = (turn.channel + 1) % kChannels;
   ring.next = turn.index + 1;
@@ -193,13 +176,6 @@ void Source::start(const Turn& turn) {
 
 void Source::start_other() {
   const Time now = partition_.now();
-  remember_latest();
-  latest_.at = now;
-  latest_.newcomer = others_.front().asked == now;
-  latest_.others_turn = others_turn_;
-  latest_.turn = turn_;
-  latest_.packet = nullptr;
-  latest_.link_was_free_at = first_link_.free_at;
   held_ = {others_.front(), now, now};
   others_.erase(others_.begin());
   others_turn_ = false;
@@ -246,53 +222,6 @@ void Source::cut_held(const Message& newcomer) {
   hold_until(until);
 }
 
-/// Before another one is started.
-void Source::remember_latest() {
-  if (latest_.at != partition_.now())
-    earlier_.clear();
-  else
-    earlier_.push_back(latest_);
-}
-
-/// What has left for another partition is gone.
-bool Source::can_take_back() const {
-  if (!latest_.packet) return true;
-  const Hop& hop = *latest_.packet->hop;
-  return !hop.arbitrated && (!hop.crosses || latest_.packet->crossing);
-}
-
-/// Somebody comes at the instant at which another one who also just came was served. Which of the two was first
-/// must not matter: choose again among both.
-void Source::take_back_newcomer() {
-  while (latest_.at == partition_.now() && latest_.newcomer && can_take_back()) take_back();
-}
-
-void Source::take_back() {
-  const Latest latest = latest_;
-  latest_.at = Time::from_ps(-1);
-  if (!earlier_.empty()) latest_ = earlier_.back(), earlier_.pop_back();
-  others_turn_ = latest.others_turn;
-  turn_ = latest.turn;
-  if (!latest.packet) {
-    let_go();
-    held_.until = Time();
-    first_link_.free_at = latest.link_was_free_at;
-    others_.insert(others_.begin(), held_.other);
-    return;
-  }
-  Message& message = *latest.packet->message;
-  Ring& ring = ring_of(message);
-  if (message.next_packet_ == message.packets_) {  // it was closed
-    partition_.cancel(message.leaving());
-    ring.messages.insert(latest.index, &message);
-    ++open_count_;
-    sole_ = find_sole();
-  }
-  fabric_.take_back_start(*latest.packet);
-  message.route->next_offer = latest.offer;
-  ring.next = latest.next;
-}
-
 /// A ring that was empty begins anew.
 void Source::messages_have_gone(Ring& ring) {
   sole_ = find_sole();
@@ -306,17 +235,13 @@ Message* Source::find_sole() const {
   return nullptr;
 }
 
-void Source::reschedule() {
-  if (serve_.scheduled()) partition_.cancel(serve_);
-  schedule();
-}
-
 /// Looks again when the link is free and some packet may be offered.
 void Source::schedule() {
   const Time free = std::max(link_busy_until(), partition_.now());
   const Time next = others_.empty() ? first_offer(free) : free;
   if (next == Time::never()) return;  // all wait for those who make their packets
-  partition_.schedule_at(serve_, std::max(next, free));
+  const Time then = std::max(next, free);
+  then > partition_.now() ? partition_.schedule_at(link_is_free_, then) : ask();
 }
 
 }  // namespace kernbench::device

@@ -27,8 +27,7 @@ struct PortUse {
 /// by message, and with the engines that use it: a use holds the link for as long as no message can go, and leaves
 /// it to one at the end of a turn. Uses go one after the other.
 ///
-/// Who is there before an instant goes before who comes at it; and what is started at an instant can be taken back
-/// at that instant. So nothing depends on the order in which those who come at one instant do.
+/// Who is there before an instant goes before who comes at it. It chooses when all who come at an instant have come (instant.hpp).
 class alignas(64) Source {
  public:
   /// `number` tells senders apart, in the order in which links serve them.
@@ -89,13 +88,12 @@ class alignas(64) Source {
   bool has_just_come(const Message& message) const;
   bool idle() const { return open_count_ == 0 && others_.empty(); }
   Time link_busy_until() const;
-  void serve();
+  void ask();
+  void choose();
   void schedule();
-  void reschedule();
 
   static Time offer(const Message& message);
   Time first_offer(Time enough) const;
-  bool start_at_once(Message& message);
   bool start_next(bool older_only);
   Turn find_turn(bool older_only) const;
   void start(const Turn& turn);
@@ -104,10 +102,6 @@ class alignas(64) Source {
   void hold_until(Time until);
   void let_go();
   void cut_held(const Message& newcomer);
-  void remember_latest();
-  bool can_take_back() const;
-  void take_back_newcomer();
-  void take_back();
   void messages_have_gone(Ring& ring);
   Message* find_sole() const;
 
@@ -144,24 +138,11 @@ class alignas(64) Source {
   std::vector<Other> others_;  // oldest first; before them what is left of the one that holds the link
   bool others_turn_ = false;
   std::size_t turn_ = 0;  // of the traffic classes
-  sim::MemberEvent<&Source::serve> serve_;
+  sim::MemberEvent<&Source::ask> link_is_free_;
+  sim::MemberEvent<&Source::choose> all_have_come_;
   std::array<Ring, kChannels> rings_;
-  /// What was started last, and what was so before.
-  struct Latest {
-    Time at = Time::from_ps(-1);
-    bool newcomer = false;  // it came at that instant
-    bool others_turn = false;
-    std::size_t turn = 0;
-    Packet* packet = nullptr;  // null: the use that holds the link
-    std::size_t index = 0;     // of its message
-    std::size_t next = 0;      // of its ring
-    Time offer;                // of its route
-    Time link_was_free_at;
-  };
-  Latest latest_;
   /// When the last packet of the last open message started, if it was not in a plan.
   Time emptied_at_ = Time::from_ps(-1);
-  std::vector<Latest> earlier_;  // of the same instant: a packet may take no time on a very fast link
   std::uint64_t mark_ = 0;
   /// The use that had the link last.
   struct Held {

@@ -47,7 +47,6 @@ bool Source::plan_alone(Message& message) {
   const std::int64_t last = run.end - 1;
   const Time leaving = std::max(message.occupancy(route.first(), last), kTick);
   if (message.is_missed()) partition_.schedule_at(message.leaving(), run.timing.start(last) + leaving);
-  if (serve_.scheduled()) partition_.cancel(serve_);
   plan_.slots.push_back({&message, &route, message.bytes, run.first, true, message.pace(last)});
   plan_.channel = static_cast<std::size_t>(message.channel);
   plan_.index = 0;
@@ -106,8 +105,7 @@ bool Source::plan_turns() {
     if (completes && message.is_missed())
       partition_.schedule_at(message.leaving(), timing.start(base + rounds - 1) + slot);
   }
-  if (serve_.scheduled()) partition_.cancel(serve_);
-  partition_.schedule_at(serve_, plan_.timing.start(plan_.end));
+  partition_.schedule_at(link_is_free_, plan_.timing.start(plan_.end));
   return true;
 }
 
@@ -136,11 +134,13 @@ std::int64_t Source::regular_rounds(const Ring& ring, std::size_t first) {
 }
 
 /// Ends the plan: what has started stands, the rest is open again. What was to start at this very instant will, if
-/// it is still its turn.
+/// it is still its turn, but for what was chosen at this instant.
 void Source::settle() {
   if (plan_.slots.empty()) return;
   const Time now = partition_.now();
-  const std::int64_t started = plan_.made == now ? 0 : started_before(now);
+  const bool is_new = plan_.made == now;
+  const bool has_begun = is_new && plan_.timing.start(plan_.first) == now;
+  const std::int64_t started = is_new ? (has_begun ? 1 : 0) : started_before(now);
   if (started < plan_.end - plan_.first) recall(started);
   commit(started);
   plan_.slots.clear();

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "device/address_map.hpp"
+#include "device/instant.hpp"
 #include "device/pe_op.hpp"
 
 namespace kernbench::device {
@@ -111,13 +112,10 @@ TileStream::Tile TileStream::tile_of(std::int64_t step) const {
 void TileStream::feed() {
   if (!pe_.has_own_work()) return feed_now();
   if (all_have_come_.scheduled()) return;
-  woken_have_gone_ = false;
-  pe_.partition_.schedule(all_have_come_, Time());
+  pe_.partition_.choose(all_have_come_, choice_rank(Chooser::stream, pe_.tcm_.index));
 }
 
-/// Behind all events that were to happen at this instant; and, the second time, behind a CPU that one of them has woken.
 void TileStream::all_have_come() {
-  if (!std::exchange(woken_have_gone_, true)) return pe_.partition_.schedule(all_have_come_, Time());
   feed_now();
   pe_.start_beside_stream();
 }

@@ -95,7 +95,6 @@ class TileStream {
   std::vector<Epilogue*> idle_epilogues_;
   sim::MemberEvent<&TileStream::begin> begin_;
   sim::MemberEvent<&TileStream::all_have_come> all_have_come_;
-  bool woken_have_gone_ = false;
 };
 
 }  // namespace kernbench::device

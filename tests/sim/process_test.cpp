@@ -42,6 +42,21 @@ TEST(Process, ADelayOfZeroLetsOthersOfThisInstantGoFirst) {
   EXPECT_THAT(log, ElementsAre("0 a", "0 b", "0 a", "0 b", "0 a", "0 b"));
 }
 
+Process chooser(Partition& here, Log& log, std::string name, std::uint64_t rank) {
+  co_await choice(rank);
+  log.push_back(at(here, name));
+}
+
+TEST(Process, AChoiceIsMadeWhenEverythingOfThisInstantHasComeByRank) {
+  Simulation sim;
+  Log log;
+  sim.partition().spawn(chooser(sim.partition(), log, "second", 2));
+  sim.partition().spawn(chooser(sim.partition(), log, "first", 1));
+  sim.partition().spawn(sleeper(sim.partition(), log, "a", 0_ps, 1_ps));
+  sim.run();
+  EXPECT_THAT(log, ElementsAre("0 a", "0 a", "0 first", "0 second", "1 a"));
+}
+
 TEST(Process, ANegativeDelayIsAnAssertion) {
   Simulation sim;
   Log log;

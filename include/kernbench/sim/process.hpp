@@ -17,6 +17,7 @@
 #include <kernbench/sim/partition.hpp>
 
 #include <coroutine>
+#include <cstdint>
 #include <exception>
 #include <optional>
 #include <utility>
@@ -48,6 +49,10 @@ class ProcessState : public Event {
     partition_->queue_.push(*this, when);
   }
   void suspend_for(Time length, std::coroutine_handle<> at) { suspend_until(partition_->now() + length, at); }
+  void suspend_to_choose(std::uint64_t rank, std::coroutine_handle<> at) {
+    leaf_ = at;
+    partition_->choose(*this, rank);
+  }
   /// Goes on with `next` as soon as the coroutine that is running now is suspended.
   void continue_with(std::coroutine_handle<> next) { partition_->ready_ = next; }
 
@@ -222,6 +227,24 @@ class [[nodiscard]] Delay {
 
 /// `co_await delay(5_ns)`. A delay of zero lets everything else that is due at this instant go first.
 inline Delay delay(Time length) { return Delay(length); }
+
+/// Awaitable that lasts until everything that happens at this instant has: see `Partition::choose`.
+class [[nodiscard]] Choice {
+ public:
+  explicit Choice(std::uint64_t rank) : rank_(rank) {}
+  bool await_ready() const { return false; }
+  template <class Promise>
+  void await_suspend(std::coroutine_handle<Promise> h) const {
+    h.promise().process().suspend_to_choose(rank_, h);
+  }
+  void await_resume() const {}
+
+ private:
+  std::uint64_t rank_;
+};
+
+/// `co_await choice(rank)`: goes on at this instant when everything else has come, the smaller rank first.
+inline Choice choice(std::uint64_t rank) { return Choice(rank); }
 
 /// Suspended processes, first come first served. The building blocks are made of these.
 class WaitList {
