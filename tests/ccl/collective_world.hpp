@@ -9,6 +9,7 @@
 
 #include "ccl/arrays.hpp"
 #include "kernbench/functional.hpp"
+#include "own_models.hpp"
 
 namespace kernbench::ccl {
 
@@ -18,6 +19,7 @@ struct MachineShape {
   MeshCoord sip_grid = {0, 0};  // 0: not given
   MeshCoord cubes = {2, 2};
   int pes_per_corner = 1;
+  std::vector<std::string> set = {};
 };
 
 inline topology::Machine machine_of(const MachineShape& shape) {
@@ -29,7 +31,8 @@ inline topology::Machine machine_of(const MachineShape& shape) {
     set.push_back(fmt::format("system.sips.w={}", shape.sip_grid.x));
     set.push_back(fmt::format("system.sips.h={}", shape.sip_grid.y));
   }
-  return topology::load_machine("default", set, topology::builtin_registry());
+  set.insert(set.end(), shape.set.begin(), shape.set.end());
+  return topology::load_machine("default", set, kernbench::testing::registry_with_own_models());
 }
 
 inline std::string to_string(const MachineShape& s) {

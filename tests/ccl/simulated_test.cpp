@@ -35,6 +35,15 @@ TEST_P(Simulated, IsTheSameAsFunctional) {
     }
 }
 
+TEST_P(Simulated, IsTheSameWhereWhoWaitedPaysAFee) {
+  const auto machine = machine_of({.sips = 2, .cubes = {2, 1}, .set = {"cube.routers.impl=acme.late_fee"}});
+  const auto& algorithm = registry().algorithm(GetParam());
+  const Group group = algorithm.serves.front();
+  std::vector<std::string> set = {"ccl.defaults.slot_size=256"};
+  if (group == Group::pe) set.push_back(fmt::format("ccl.algorithms.{}.world_size=8", algorithm.name));
+  expect_like_functional(settings_of(algorithm.name, set), machine, group, 700);
+}
+
 TEST(SimulatedRing, OfTheWholeMachineIsTheSameAsFunctional) {
   const auto machine = topology::load_machine("default", {}, topology::builtin_registry());
   const auto settings =

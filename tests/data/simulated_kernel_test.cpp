@@ -111,7 +111,9 @@ TEST(SimulatedKernel, RunningAheadGivesTheBitsOfProgramOrder) {
       {},
       {"pe.pe_cpu.issue=in_order"},
       {"pe.pe_cpu.queue_depth=2", "pe.pe_dma.outstanding=3"},
-      {"cube.hbm.model=rows"}};
+      {"cube.hbm.model=rows"},
+      {"cube.routers.impl=acme.late_fee", "cube.hbm.impl=acme.first_ready", "pe.pe_gemm.impl=acme.systolic",
+       "pe.pe_dma.impl=acme.windowed_dma"}};
   for (std::uint32_t seed = 0; seed < 60; ++seed) {
     World world(machines[seed % machines.size()]);
     const NdArray before = random_memory();

@@ -8,15 +8,16 @@
 #include <vector>
 
 #include "device/device.hpp"
+#include "own_models.hpp"
 #include "printers.hpp"
 
 namespace kernbench::device::testing {
 
-/// A shipped machine. Except for `realistic` its routers take no time, so that the arithmetic in a test counts only what
+/// A shipped machine, which may have the models of docs/own-models.md. Except for `realistic` its routers take no time, so that the arithmetic in a test counts only what
 /// the test is about; `overrides` come after that, and may set it again.
 inline topology::Machine load(std::vector<std::string> overrides, const std::string& name = "default") {
   if (name != "realistic") overrides.insert(overrides.begin(), "cube.routers.overhead_ns=0");
-  return topology::load_machine(name, overrides, topology::builtin_registry());
+  return topology::load_machine(name, overrides, kernbench::testing::registry_with_own_models());
 }
 
 /// A transfer that remembers when it retired.

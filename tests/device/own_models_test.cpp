@@ -8,10 +8,7 @@
 #include "device/device_world.hpp"
 #include "device/queue_world.hpp"
 #include "device/traffic.hpp"
-#include "own_models/first_ready.hpp"
-#include "own_models/small_first.hpp"
-#include "own_models/systolic.hpp"
-#include "own_models/windowed_dma.hpp"
+#include "own_models.hpp"
 
 namespace kernbench::device {
 namespace {
@@ -49,12 +46,7 @@ class LateAnswers : public models::MemoryModel, models::MemoryAnswers {
 };
 
 topology::Registry registry() {
-  topology::Registry all = topology::builtin_registry();
-  all.add_impl("pe_gemm", acme::systolic());
-  all.add_impl("router", acme::small_first());
-  all.add_impl("router", acme::late_fee());
-  all.add_impl("hbm", acme::first_ready());
-  all.add_impl("pe_dma", acme::windowed_dma());
+  topology::Registry all = kernbench::testing::registry_with_own_models();
   const auto plain = std::get<MemoryBehaviour>(all.find("hbm")->impls.front().behaviour);
   const auto late = [plain](const ParamSet& hbm, const models::MemoryPlace& place) {
     return std::make_unique<LateAnswers>(plain, hbm, place);

@@ -51,6 +51,7 @@ std::vector<std::string> random_machine(Random& random, int sips) {
   maybe("pe.pe_tcm.write_bw_gbs", {"256", "100"});
   maybe("launch.control_bytes", {"64", "4096"});
   maybe("cube.routers.overhead_ns", {"0.3", "1"});
+  if (random.pick(0, 4) == 0) all.push_back("cube.routers.impl=acme.late_fee");
   return all;
 }
 

@@ -5,6 +5,7 @@ examples/first_kernel with the commands of docs/first-kernel.md.
 Usage: install_test.py BUILD_DIR CXX_COMPILER
 """
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -85,6 +86,12 @@ class Install(unittest.TestCase):
         guide = ROOT / "docs" / "own-models.md"
         folder = self.build(ROOT / "examples" / "own_models")
         said = "".join(self.say(script, folder) for script in scripts(guide, "acme_models"))
+        for name in ["systolic", "small_first", "late_fee", "first_ready", "windowed_dma"]:
+            self.assertIn(f"acme.{name}", said)
+        self.assertEqual(len(re.findall(r"mine\.yaml:[0-9]+:[0-9]+: a hit is slower than a miss", said)), 2)
+        self.assertRegex(said, r"mine\.yaml:[0-9]+:[0-9]+: unknown key 'hit_ms'")
+        with_trains, by_packets = re.findall(r"^gpt3-qkv .*", said, re.MULTILINE)
+        self.assertEqual(with_trains, by_packets)
         self.assertIn("acme.first_ready: first-ready scheduling with a cap", said)
         self.assertIn("cap: hits that may pass an older burst", said)
         self.assertIn("--set cube.hbm.hit_ns=100: a hit is slower than a miss", said)

@@ -4,10 +4,7 @@
 
 #include "kernbench/machine.hpp"
 #include "kernbench/testing/model_contracts.hpp"
-#include "own_models/first_ready.hpp"
-#include "own_models/small_first.hpp"
-#include "own_models/systolic.hpp"
-#include "own_models/windowed_dma.hpp"
+#include "own_models.hpp"
 
 namespace kernbench::models {
 namespace {
@@ -19,16 +16,6 @@ using topology::Behaviour;
 using topology::Impl;
 using topology::Kind;
 using topology::Registry;
-
-Registry all_models() {
-  Registry registry = topology::builtin_registry();
-  registry.add_impl("pe_gemm", acme::systolic());
-  registry.add_impl("router", acme::small_first());
-  registry.add_impl("router", acme::late_fee());
-  registry.add_impl("hbm", acme::first_ready());
-  registry.add_impl("pe_dma", acme::windowed_dma());
-  return registry;
-}
 
 ParamSet defaults(const Kind& kind, const Impl& impl) {
   std::vector<Param> params = kind.params;
@@ -49,7 +36,7 @@ struct Trial {
 };
 
 TEST(Contracts, AreKeptByAllModelsThatShipOrAreShown) {
-  const Registry registry = all_models();
+  const Registry registry = kernbench::testing::registry_with_own_models();
   for (const Kind& kind : registry.kinds())
     for (const Impl& impl : kind.impls) {
       const ParamSet params = defaults(kind, impl);
