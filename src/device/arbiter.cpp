@@ -23,7 +23,7 @@ void Arbiter::arrive(Packet& packet, const Hop& hop) {
   const bool starts = &hop == &packet.message->route->first();
   packet.hop = &hop;
   const auto behind = [&](const Waiting& w) {
-    return w.arrival == now && w.packet->message->key_ > packet.message->key_;
+    return w.arrival == now && w.packet->message->key() > packet.message->key();
   };
   auto at = waiting_.end();
   while (at != waiting_.begin() && behind(at[-1])) --at;
@@ -65,7 +65,7 @@ void Arbiter::show() {
                       .message_bytes = message.bytes,
                       .occupancy = fabric_.occupancy(*w.packet, *w.hop),
                       .traffic = static_cast<int>(message.channel),
-                      .sender = message.key_ >> 32});
+                      .sender = message.key() >> 32});
   }
 }
 
@@ -86,8 +86,7 @@ void Arbiter::send(const Waiting& chosen, const models::WaitingPacket& shown) {
   if (fabric_.watcher_) [[unlikely]]
     fabric_.watcher_->on_link(*packet.message, packet.index, hop, now, end);
   Message& message = *packet.message;
-  if (chosen.starts && packet.is_last() && message.is_missed())
-    partition_.schedule_at(message.leaving(), link_.free_at);
+  if (chosen.starts && packet.is_last()) fabric_.leaves(message, link_.free_at);
   last_head_ = std::max(last_head_, now + hop.forward + passing.delay);
   last_tail_ = std::max(last_tail_, end + hop.forward + passing.delay);
   packet.tail = last_tail_;

@@ -8,7 +8,7 @@
 // link have not reached any later one.
 #pragma once
 
-#include "device/home_pool.hpp"
+#include "device/pool.hpp"
 #include "device/train.hpp"
 #include "kernbench/sim.hpp"
 
@@ -85,8 +85,8 @@ class Dispatcher {
   Fabric& fabric_;
   FabricDomain& domain_;
   sim::Partition& partition_;
-  HomePool<Train> trains_;
-  HomePool<Notice> notices_;
+  Pool<Train> trains_;
+  Pool<Notice> notices_;
   int holds_ = 0;  // passages that hold their packets
 };
 

@@ -23,10 +23,8 @@ DmaSpec DmaSpec::physical(const topology::Machine& machine) {
 class DmaChannel::PieceAccess final : public Access {
  public:
   explicit PieceAccess(DmaChannel& of) : channel_(of) {}
-  union {
-    DmaTransfer* transfer = nullptr;
-    PieceAccess* next_idle;  // of one that is in no use
-  };
+  DmaTransfer* transfer = nullptr;
+  PieceAccess* next = nullptr;  // idle
 
  private:
   void on_left() override { channel_.piece_left(*transfer); }
@@ -38,7 +36,7 @@ class DmaChannel::PieceAccess final : public Access {
       --channel_.load_.requests;
       channel_.load_.bytes -= extent().bytes();
     }
-    next_idle = std::exchange(channel_.idle_, this);
+    channel_.accesses_.give_back(*this);
     channel_.piece_done(done);
   }
   DmaChannel& channel_;
@@ -89,7 +87,7 @@ void DmaChannel::start_pieces() {
 }
 
 void DmaChannel::request(DmaTransfer& transfer, const DmaTransfer::Piece& piece) {
-  PieceAccess& access = take_access();
+  PieceAccess& access = accesses_.take(*this);
   access.transfer = &transfer;
   // Within the TCM the bytes pass the engine: out by the one port, in by the other at the same rate.
   const auto end = piece.memory->node() == transfer.end ? node_ : transfer.end;
@@ -130,12 +128,6 @@ void DmaChannel::request_more() {
     load_.bytes += bytes;
     request(*next.transfer, next.piece);
   }
-}
-
-DmaChannel::PieceAccess& DmaChannel::take_access() {
-  if (idle_) return *std::exchange(idle_, idle_->next_idle);
-  accesses_.push_back(std::make_unique<PieceAccess>(*this));
-  return *accesses_.back();
 }
 
 void DmaChannel::piece_left(DmaTransfer& transfer) {

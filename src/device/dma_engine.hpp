@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "device/memory.hpp"
+#include "device/pool.hpp"
 #include "kernbench/dma_model.hpp"
 
 namespace kernbench::device {
@@ -75,7 +76,6 @@ class alignas(64) DmaChannel {
   void piece_left(DmaTransfer& transfer);
   void piece_done(DmaTransfer& transfer);
   void retire();
-  PieceAccess& take_access();
 
   Fabric& fabric_;
   sim::Partition& partition_;
@@ -91,7 +91,6 @@ class alignas(64) DmaChannel {
   int accepted_ = 0;                   // of these, from the oldest on: those in flight,
   int starting_ = 0;                   // and within their overhead
   int done_early_ = 0;                 // waiting for an older one to retire
-  PieceAccess* idle_ = nullptr;
   sim::MemberEvent<&DmaChannel::start_pieces> overhead_over_;
   Lane lane_;  // data of writes leaves in order
   // Where the model has a say: requests that have not gone out, and what is open of those that have.
@@ -102,7 +101,7 @@ class alignas(64) DmaChannel {
   std::deque<Waiting> waiting_;
   models::DmaLoad load_;
   std::vector<models::DmaRows> rows_;
-  std::vector<std::unique_ptr<PieceAccess>> accesses_;
+  Pool<PieceAccess, 4> accesses_;
 };
 
 class DmaEngine {

@@ -15,8 +15,6 @@ using topology::NodeId;
 namespace {
 
 constexpr Time kGrace = Time::from_ps(1);
-// So many bytes behind a message are what its receiver looks at: an access adds as many.
-constexpr std::size_t kOfReceiver = 128;
 
 /// The least delay of a link between partitions.
 Time least_border(const topology::Graph& graph) {
@@ -164,7 +162,7 @@ Packet& Fabric::take_packet(Message& message, std::int64_t index, FabricDomain& 
 
 /// The packet has ended its way in a partition.
 void Fabric::release(Packet& packet, int partition) {
-  HomePool<Packet>& home = domain(packet.home).packets_;
+  Pool<Packet>& home = domain(packet.home).packets_;
   packet.home == partition ? home.give_back(packet) : home.hand_back(packet);
 }
 
@@ -185,8 +183,13 @@ void Fabric::start_packet(Message& message, Time now) {
   l.instant = now;
   l.last = nullptr;
   serve(packet, first, now);
-  if (packet.is_last() && message.is_missed())
-    l.domain->partition_.schedule_at(message.leaving(), std::max(l.free_at, now + kGrace));
+  if (packet.is_last()) leaves(message, std::max(l.free_at, now + kGrace));
+}
+
+/// The last byte of a message will have left its sender.
+void Fabric::leaves(Message& message, Time at) {
+  if (message.is_missed())
+    message.route->first().state->domain->partition_.schedule_at(message.leaving(), at);
 }
 
 /// Undoes what `serve` did at this instant.
@@ -330,10 +333,6 @@ void Message::measure_tail() {
   }
 }
 
-void Leaving::fire(sim::Event& e) { static_cast<Message&>(static_cast<Leaving&>(e)).leave(); }
-
-void Delivery::fire(sim::Event& e) { static_cast<Message&>(static_cast<Delivery&>(e)).deliver(); }
-
 /// The next one of the lane will need its source at once.
 void Message::leave() {
   if (lane_) {
@@ -366,7 +365,7 @@ void Lane::advance(Fabric& fabric) {
 }
 
 void Message::deliver() {
-  prefetch(this, sizeof(Message) + kOfReceiver);
+  prefetch(this);
   if (route->partition == route->last_partition)
     prefetch(trains_[0]);  // others' trains are not ours to look at
   const Hop& last = route->hops.back();

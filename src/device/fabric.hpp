@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "device/dispatcher.hpp"
-#include "device/home_pool.hpp"
 #include "device/message.hpp"
+#include "device/pool.hpp"
 #include "device/port.hpp"
 #include "device/route.hpp"
 #include "device/source.hpp"
@@ -135,6 +135,7 @@ class Fabric {
   Packet& take_packet(Message& message, std::int64_t index, FabricDomain& here);
   void release(Packet& packet, int partition);
   void start_packet(Message& message, Time now);
+  void leaves(Message& message, Time at);
   void arrive(Packet& packet);
   Time serve(Packet& packet, const Hop& hop, Time head_arrival);
   Time serve_in_order(Packet& packet, const Hop& hop, Time now);
@@ -174,7 +175,7 @@ class FabricDomain {
 
   sim::Partition& partition_;
   FabricCounters counters_;
-  HomePool<Packet> packets_;
+  Pool<Packet> packets_;
   RouteBook routes_;
   Dispatcher dispatcher_;
   std::vector<std::unique_ptr<Source>> sources_;

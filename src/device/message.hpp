@@ -52,18 +52,12 @@ struct Run {
 // The events of a message are bases of it: as members they would each need a pointer back to it.
 class Leaving : public sim::Event {
  protected:
-  Leaving() : Event(&fire) {}
-
- private:
-  static void fire(sim::Event& e);
+  using Event::Event;
 };
 
 class Delivery : public sim::Event {
  protected:
-  Delivery() : Event(&fire) {}
-
- private:
-  static void fire(sim::Event& e);
+  using Event::Event;
 };
 
 /// A number of bytes on its way from one node to another. Senders derive from it, say what is to be sent,
@@ -73,7 +67,7 @@ class Delivery : public sim::Event {
 /// cache lines have to be loaded again.
 class Message : private Leaving, private Delivery {
  public:
-  Message() = default;
+  Message() : Leaving(&fire_leaving), Delivery(&fire_delivery) {}
   Message(const Message&) = delete;
   Message& operator=(const Message&) = delete;
   virtual ~Message() = default;
@@ -86,7 +80,7 @@ class Message : private Leaving, private Delivery {
   std::unique_ptr<Uneven> uneven_;      // where its packets are not all alike: made when first needed
   std::int32_t next_packet_ = 0;        // the first that has not left
   std::int32_t packets_ = 0;
-  std::uint64_t key_ = 0;  // order at links where heads arrive at one instant: by sender, then age
+  std::uint64_t key_ = 0;
 
  public:
   // From here on, 64 bytes that a source looks at for each message that is open: a cache line.
@@ -115,6 +109,8 @@ class Message : private Leaving, private Delivery {
   }
 
   std::int64_t packets() const { return packets_; }
+  /// Its order at links where heads arrive at one instant: by sender, then age.
+  std::uint64_t key() const { return key_; }
   /// When the last byte of packet `p` of a run is at its destination.
   Time run_tail(const Run& run, std::int64_t p) const {
     return run.timing.start(p) + route->latency + (run.waited() ? run.length : pace(p));
@@ -147,17 +143,12 @@ class Message : private Leaving, private Delivery {
   friend class Fabric;
   friend class Source;
   friend class Dispatcher;
-  friend class Train;
-  friend struct Passage;
-  friend class Notice;
-  friend class Packet;
-  friend class Arbiter;
   friend class Lane;
-  friend class Leaving;
-  friend class Delivery;
 
   /// Whether anything happens when it has left.
   bool is_missed() const { return followed || lane_; }
+  static void fire_leaving(sim::Event& e) { static_cast<Message&>(static_cast<Leaving&>(e)).leave(); }
+  static void fire_delivery(sim::Event& e) { static_cast<Message&>(static_cast<Delivery&>(e)).deliver(); }
   void leave();
   void deliver();
   bool is_measured(std::int64_t p) const { return p + 1 == packets_ && short_tail_; }

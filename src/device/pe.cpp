@@ -69,8 +69,8 @@ sim::Process Pe::issue_programs() {
   }
 }
 
-void Pe::begin(const ProgramTask& task) {
-  task_ = const_cast<ProgramTask*>(&task);
+void Pe::begin(ProgramTask& task) {
+  task_ = &task;
   program_ = task.program;
   origin_ = task.origin;
   task_->started = partition_.now();

@@ -14,10 +14,10 @@
 #include "device/address_map.hpp"
 #include "device/compute_engine.hpp"
 #include "device/device.hpp"
-#include "device/home_pool.hpp"
 #include "device/op_writer.hpp"
 #include "device/pe_ipcq.hpp"
 #include "device/pe_spec.hpp"
+#include "device/pool.hpp"
 #include "isa/transfer.hpp"
 #include "kernbench/deadlock.hpp"
 #include "kernbench/isa.hpp"
@@ -103,7 +103,7 @@ class Pe : private RoomListener, private QueueUser {
   // The CPU.
   sim::Process issue_programs();
   sim::Task<> issue(const ProgramTask& task);
-  void begin(const ProgramTask& task);
+  void begin(ProgramTask& task);
   /// What keeps the CPU from going on.
   struct Hold {
     enum What {
@@ -190,20 +190,13 @@ class Pe : private RoomListener, private QueueUser {
   sim::Signal progress_;  // the CPU may go on
   Hold hold_;
 
-  /// Commands under way come from here and go back when they retire.
-  template <class T>
-  struct Pool {
-    std::vector<std::unique_ptr<T>> all;
-    Op* idle = nullptr;
-    T& take(Pe& pe);
-    void give_back(T& op);
-  };
-  HomePool<Order> orders_;  // those that wait: many more, and small
-  Pool<DmaOp> dma_ops_;
-  Pool<ComputeOp> compute_ops_;
-  Pool<CompositeOp> composite_ops_;
-  Pool<SendOp> send_ops_;
-  Pool<ReceiveOp> receive_ops_;
+  // Commands that wait (many, and small), and those under way.
+  Pool<Order> orders_;
+  Pool<DmaOp, 4> dma_ops_;
+  Pool<ComputeOp, 4> compute_ops_;
+  Pool<CompositeOp, 4> composite_ops_;
+  Pool<SendOp, 4> send_ops_;
+  Pool<ReceiveOp, 4> receive_ops_;
 
   // The program that runs.
   ProgramTask* task_ = nullptr;

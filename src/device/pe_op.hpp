@@ -195,15 +195,4 @@ inline void Pe::OrderQueue::insert(Order& order) {
   waits_for = kAnything;
 }
 
-template <class T>
-T& Pe::Pool<T>::take(Pe& pe) {
-  if (!idle) return *all.emplace_back(std::make_unique<T>(pe));
-  return static_cast<T&>(*std::exchange(idle, idle->next));
-}
-
-template <class T>
-void Pe::Pool<T>::give_back(T& op) {
-  op.next = std::exchange(idle, &op);
-}
-
 }  // namespace kernbench::device

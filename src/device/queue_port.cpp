@@ -25,7 +25,7 @@ class SendSide::Parcel {
     parts_.push_back(std::make_unique<Part>(*this));
   }
 
-  Parcel* next_idle = nullptr;
+  Parcel* next = nullptr;  // idle
   bool stays_here() const { return side_.plan_.peer.sip == side_.ipcq_.at().sip; }
 
   void send(const SendFacts& facts, std::uint32_t number, LeavingSend& op) {
@@ -115,7 +115,7 @@ class SendSide::Parcel {
     PeIpcq& receiver = side_.ipcq_.peer(side_.plan_.peer);
     const SendFacts facts = facts_;
     const Time committed = committed_;
-    if (stays_here()) side_.give_back(*this);
+    if (stays_here()) side_.parcels_.give_back(*this);
     receiver.announce(side_.plan_.sends_to + in_ring_, side_.plan_.send_ring, facts, committed);
   }
 
@@ -162,24 +162,17 @@ void SendSide::send(const SendFacts& facts, LeavingSend& op) {
   KB_ASSERT(has_credit(), "{} sends {} without credit", to_string(ipcq_.at()), plan_.direction);
   first_look_ = next_look_ = Time::never();
   const std::uint32_t number = my_head_++;
-  Parcel& parcel = take_parcel();
+  Parcel& parcel = parcels_.take(*this);
   if (!parcel.stays_here()) abroad_[number % slots()] = &parcel;
   parcel.send(facts, number, op);
 }
-
-SendSide::Parcel& SendSide::take_parcel() {
-  if (!idle_) return *parcels_.emplace_back(std::make_unique<Parcel>(*this));
-  return *std::exchange(idle_, idle_->next_idle);
-}
-
-void SendSide::give_back(Parcel& parcel) { parcel.next_idle = std::exchange(idle_, &parcel); }
 
 void SendSide::on_credit(const Cause& freed) {
   const Time now = ipcq_.partition().now();
   const std::uint32_t slot = peer_tail_cache_++ % slots();
   freed_[slot] = freed;
   freed_[slot].met = now;
-  if (Parcel* back = std::exchange(abroad_[slot], nullptr)) give_back(*back);
+  if (Parcel* back = std::exchange(abroad_[slot], nullptr)) parcels_.give_back(*back);
   if (!polls()) return look();
   if (next_look_ != Time::never()) return;
   const std::int64_t looks = ((now - first_look_).ps() + rules_.poll.ps() - 1) / rules_.poll.ps();
@@ -203,7 +196,7 @@ class ReceiveSide::Credit final : public Message {
                                    device.graph().pe(side.plan_.peer, topology::NodeKind::pe_ipcq));
   }
 
-  Credit* next_idle = nullptr;
+  Credit* next = nullptr;  // idle
   bool stays_here() const { return route->partition == route->last_partition; }
 
   void send(const Cause& because) {
@@ -217,7 +210,7 @@ class ReceiveSide::Credit final : public Message {
   void arrive() {
     PeIpcq& sender = side_.ipcq_.peer(side_.plan_.peer);
     const Cause because = because_;
-    if (stays_here()) side_.give_back(*this);
+    if (stays_here()) side_.credits_.give_back(*this);
     sender.credit(side_.plan_.receives_from, side_.plan_.receive_ring, because);
   }
 
@@ -240,7 +233,7 @@ bool ReceiveSide::announce(std::uint32_t at, const SendFacts& facts, Time commit
   Slot& slot = slots_[at];
   KB_ASSERT(!slot.arrived, "two messages in slot {} of {} {}", at, to_string(ipcq_.at()), plan_.direction);
   slot.arrived = true;
-  if (Credit* back = std::exchange(abroad_[at], nullptr)) give_back(*back);
+  if (Credit* back = std::exchange(abroad_[at], nullptr)) credits_.give_back(*back);
   slot.bytes = facts.bytes;
   slot.sender = facts.program;
   slot.command = facts.command;
@@ -263,16 +256,9 @@ void ReceiveSide::consume(std::uint32_t number, const Cause& because) {
 void ReceiveSide::send_credit(const Cause& because) {
   const std::size_t slot = credits_sent_++ % slots_.size();
   slots_[slot].consumed = false;
-  Credit& credit = take_credit();
+  Credit& credit = credits_.take(*this);
   if (!credit.stays_here()) abroad_[slot] = &credit;
   credit.send(because);
 }
-
-ReceiveSide::Credit& ReceiveSide::take_credit() {
-  if (!idle_) return *credits_.emplace_back(std::make_unique<Credit>(*this));
-  return *std::exchange(idle_, idle_->next_idle);
-}
-
-void ReceiveSide::give_back(Credit& credit) { credit.next_idle = std::exchange(idle_, &credit); }
 
 }  // namespace kernbench::device

@@ -12,6 +12,7 @@
 #include "device/installed_wiring.hpp"
 #include "device/memory.hpp"
 #include "device/op_writer.hpp"
+#include "device/pool.hpp"
 #include "kernbench/program.hpp"
 
 namespace kernbench::device {
@@ -62,8 +63,6 @@ class SendSide {
   class Parcel;
 
   void look();
-  Parcel& take_parcel();
-  void give_back(Parcel& parcel);
 
   PeIpcq& ipcq_;
   QueuePort& port_;
@@ -74,8 +73,7 @@ class SendSide {
   Lane lane_;                    // messages leave in order
   std::vector<Cause> freed_;     // per slot
   std::vector<Parcel*> abroad_;  // per slot: the one that carried its message to another partition
-  Parcel* idle_ = nullptr;
-  std::vector<std::unique_ptr<Parcel>> parcels_;  // made when needed: as many as were ever under way at once
+  Pool<Parcel, 1> parcels_;      // made when needed: as many as were ever under way at once
   Time first_look_ = Time::never();
   Time next_look_ = Time::never();  // the first that will find a credit
   sim::MemberEvent<&SendSide::look> look_;
@@ -117,8 +115,6 @@ class ReceiveSide {
   class Credit;
 
   void send_credit(const Cause& because);
-  Credit& take_credit();
-  void give_back(Credit& credit);
 
   PeIpcq& ipcq_;
   const InstalledWiring::End& plan_;
@@ -128,9 +124,8 @@ class ReceiveSide {
   std::uint32_t my_tail_ = 0;
   std::uint32_t credits_sent_ = 0;
   std::vector<Slot> slots_;
-  Credit* idle_ = nullptr;
   std::vector<Credit*> abroad_;  // per slot: the one that went to another partition to return it
-  std::vector<std::unique_ptr<Credit>> credits_;  // made when needed: as many as were ever under way at once
+  Pool<Credit, 1> credits_;      // made when needed: as many as were ever under way at once
 };
 
 struct QueuePort {

@@ -23,6 +23,7 @@ void consider_room(Cause& cause, const ComputeEngine& unit) {
 class TileStream::Transfer final : public DmaTransfer {
  public:
   explicit Transfer(TileStream& stream) : stream_(stream) {}
+  Transfer* next = nullptr;  // idle
   OpRef self;
   Cause cause;
   Time started;
@@ -38,6 +39,7 @@ class TileStream::Transfer final : public DmaTransfer {
 class TileStream::Step final : public Work {
  public:
   explicit Step(TileStream& stream) : stream_(stream) {}
+  Step* next = nullptr;  // idle
   std::int64_t number = 0;
   Tile tile{};
   bool holds_buffer = false;
@@ -57,6 +59,7 @@ class TileStream::Step final : public Work {
 class TileStream::Epilogue final : public Work {
  public:
   explicit Epilogue(TileStream& stream) : stream_(stream) {}
+  Epilogue* next = nullptr;  // idle
   Tile tile{};
   Cause cause;
   std::uint64_t elements = 0;
@@ -139,7 +142,7 @@ bool TileStream::feed_step() {
   const int transfers = (a_.in_memory ? 1 : 0) + (b_.in_memory ? 1 : 0);
   if (transfers > 0 ? buffers_free_ == 0 : !feeding_.empty()) return false;
   if (transfers == 0 && !pe_.gemm_.has_room()) return false;
-  Step& step = take_step();
+  Step& step = idle_steps_.take(*this);
   step.number = next_step_++;
   step.tile = tile_of(step.number);
   step.transfers_to_start = step.transfers_open = transfers;
@@ -152,7 +155,7 @@ bool TileStream::feed_step() {
 }
 
 void TileStream::start_transfer(Step& step, bool is_a) {
-  Transfer& transfer = take_transfer();
+  Transfer& transfer = idle_transfers_.take(*this);
   const Tile& t = step.tile;
   const PeSpec& spec = pe_.spec_;
   transfer.step = &step;
@@ -213,7 +216,7 @@ void TileStream::transfer_retired(Transfer& transfer) {
   r.phase[1] = packed_phase(transfer.through_memory - transfer.at_memory);
   pe_.writer_.write(transfer.self, transfer.cause, r);
   const Cause retired = Cause::at(transfer.self, pe_.partition_.now(), in ? Reason::operand : Reason::engine);
-  idle_transfers_.push_back(&transfer);
+  idle_transfers_.give_back(transfer);
   if (in) {
     room_ = Cause::at(transfer.self, pe_.partition_.now(), Reason::engine);
     transfer.step->operands.consider(retired);
@@ -267,7 +270,7 @@ void TileStream::step_done(Step& step) {
   epilogue(step, isa::EpiloguePoint::per_k_step);
   const bool last = step.tile.k + 1 == kt_;
   if (last && spec_->step_count > 0) epilogue(step, isa::EpiloguePoint::per_output_tile);
-  idle_steps_.push_back(&step);
+  idle_steps_.give_back(step);
   if (last && spec_->step_count == 0)
     output_ready(step.tile, Cause::at(step.self, pe_.partition_.now(), Reason::operand));
   feed();
@@ -279,12 +282,7 @@ void TileStream::epilogue(Step& step, isa::EpiloguePoint point) {
   const bool last_step = step.tile.k + 1 == kt_;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     if (steps[i].point != point) continue;
-    if (idle_epilogues_.empty()) {
-      all_epilogues_.push_back(std::make_unique<Epilogue>(*this));
-      idle_epilogues_.push_back(all_epilogues_.back().get());
-    }
-    Epilogue& work = *idle_epilogues_.back();
-    idle_epilogues_.pop_back();
+    Epilogue& work = idle_epilogues_.take(*this);
     work.tile = step.tile;
     work.elements = static_cast<std::uint64_t>(step.tile.rows * step.tile.cols);
     const models::VectorWork what{steps[i].op, step.tile.rows * step.tile.cols, kAccumulator};
@@ -319,7 +317,7 @@ void TileStream::epilogue_done(Epilogue& work) {
   r.amount = work.elements;
   work.fill_phases(r);
   pe_.writer_.write(work.self, work.cause, r);
-  idle_epilogues_.push_back(&work);
+  idle_epilogues_.give_back(work);
   if (work.last) output_ready(work.tile, Cause::at(work.self, pe_.partition_.now(), Reason::operand));
 }
 
@@ -330,7 +328,7 @@ void TileStream::output_ready(const Tile& t, const Cause& because) {
     --outputs_left_;
     return finish_if_done();
   }
-  Transfer& transfer = take_transfer();
+  Transfer& transfer = idle_transfers_.take(*this);
   transfer.step = nullptr;
   transfer.direction = Direction::write;
   fill_pieces(transfer, out_, t.m * pe_.spec_.tile.m, t.n * pe_.spec_.tile.n, t.rows, t.cols);
@@ -343,26 +341,6 @@ void TileStream::finish_if_done() {
   Pe::CompositeOp& op = *std::exchange(op_, nullptr);
   op.ref = last_out_;  // it has no record of its own: what waits for it waits for its last tile
   pe_.retire(op);
-}
-
-TileStream::Step& TileStream::take_step() {
-  if (idle_steps_.empty()) {
-    all_steps_.push_back(std::make_unique<Step>(*this));
-    return *all_steps_.back();
-  }
-  Step& step = *idle_steps_.back();
-  idle_steps_.pop_back();
-  return step;
-}
-
-TileStream::Transfer& TileStream::take_transfer() {
-  if (idle_transfers_.empty()) {
-    all_transfers_.push_back(std::make_unique<Transfer>(*this));
-    return *all_transfers_.back();
-  }
-  Transfer& transfer = *idle_transfers_.back();
-  idle_transfers_.pop_back();
-  return transfer;
 }
 
 }  // namespace kernbench::device

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "device/pe.hpp"
+#include "device/pool.hpp"
 
 namespace kernbench::device {
 
@@ -73,8 +74,6 @@ class TileStream {
                    std::int64_t rows, std::int64_t cols) const;
   OpRecord record(OpKind kind, Time start) const;
   const isa::Program& program() const { return pe_.program(); }
-  Step& take_step();
-  Transfer& take_transfer();
 
   Pe& pe_;
   Pe::CompositeOp* op_ = nullptr;
@@ -87,12 +86,9 @@ class TileStream {
   Cause started_, buffer_freed_, room_;
   OpRef last_out_;
   std::vector<Step*> feeding_;  // taken a buffer, not yet computed; oldest first
-  std::vector<std::unique_ptr<Step>> all_steps_;
-  std::vector<Step*> idle_steps_;
-  std::vector<std::unique_ptr<Transfer>> all_transfers_;
-  std::vector<Transfer*> idle_transfers_;
-  std::vector<std::unique_ptr<Epilogue>> all_epilogues_;
-  std::vector<Epilogue*> idle_epilogues_;
+  Pool<Step, 4> idle_steps_;
+  Pool<Transfer, 4> idle_transfers_;
+  Pool<Epilogue, 4> idle_epilogues_;
   sim::MemberEvent<&TileStream::begin> begin_;
   sim::MemberEvent<&TileStream::all_have_come> all_have_come_;
 };

@@ -36,7 +36,7 @@ Time phase(Time a, Time period) {
 
 /// Who of two heads of one instant goes first.
 bool Passage::waits_for(std::uint64_t key) const {
-  return hop->before == Time() || key < train->message->key_;
+  return hop->before == Time() || key < train->message->key();
 }
 
 std::int64_t Passage::behind(Time at, std::uint64_t key) const {
@@ -51,10 +51,10 @@ Time Passage::delays(const Train& other, Time first) const {
   if (period == Time() || period != other.run.timing.period) return Time::never();
   // As if it went on for ever in both directions: its last packet before the other's.
   Time ahead = phase(first - arrival(t.run.first), period);
-  if (ahead == Time() && waits_for(other.message->key_)) ahead = period;
+  if (ahead == Time() && waits_for(other.message->key())) ahead = period;
   const Time delay = hold + most() - ahead;
   if (delay <= Time()) return {};
-  const std::int64_t before = behind(first, other.message->key_) - 1;
+  const std::int64_t before = behind(first, other.message->key()) - 1;
   const std::int64_t packets = other.run.end - other.run.first;
   const std::int64_t full_end = t.is_full(t.last()) ? t.run.end : t.last();
   const bool always = before >= t.run.first && before + packets <= full_end;
@@ -68,7 +68,7 @@ bool Passage::leaves_room(const Train& other, Time first, Time time) const {
   const Time period = t.run.timing.period;
   if (period == Time() || period != other.run.timing.period) return false;
   Time ahead = phase(first - arrival(t.run.first), period);
-  if (ahead == Time() && waits_for(other.message->key_)) ahead = period;
+  if (ahead == Time() && waits_for(other.message->key())) ahead = period;
   return period - ahead + hold >= time;
 }
 
