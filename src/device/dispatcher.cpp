@@ -18,6 +18,14 @@ constexpr Time kTick = Time::from_ps(1);
 
 }  // namespace
 
+Time LinkState::busy_with_trains(Time at, std::uint64_t key) const {
+  return domain->dispatcher().busy_until(*this, at, key);
+}
+
+void LinkState::displace_trains(Time at, std::uint64_t key, Time until) {
+  domain->dispatcher().make_way(*this, at, key, until);
+}
+
 Train& Dispatcher::take(Message& message, const Run& run, const Hop& begin) {
   Train& train = trains_.take();
   train.message = &message;

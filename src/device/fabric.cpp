@@ -275,9 +275,7 @@ Time Fabric::serve(Packet& packet, const Hop& hop, Time head_arrival) {
   LinkState& l = *hop.state;
   const Time tail_arrival = packet.tail;
 
-  Time start = std::max({head_arrival, l.free_at, l.passed_until});
-  if (l.passages) [[unlikely]]
-    start = std::max(start, l.domain->dispatcher_.busy_until(l, head_arrival, packet.message->key_));
+  const Time start = std::max(head_arrival, l.busy_until(head_arrival, packet.message->key_));
   const Time end = std::max(start + occupancy(packet, hop), tail_arrival);
   packet.link_was_free_at = l.free_at;
   packet.tail_before_link = tail_arrival;
@@ -287,8 +285,7 @@ Time Fabric::serve(Packet& packet, const Hop& hop, Time head_arrival) {
   ++l.domain->counters_.packet_hops;
   if (watcher_) [[unlikely]]
     watcher_->on_link(*packet.message, packet.index, hop, start, end);
-  if (l.passages) [[unlikely]]
-    l.domain->dispatcher_.make_way(l, head_arrival, packet.message->key_, end);
+  l.take_until(head_arrival, packet.message->key_, end);
 
   packet.hop = &hop;
   packet.tail = end + hop.forward;

@@ -76,6 +76,21 @@ struct alignas(64) LinkState {
   Passage* passages = nullptr;       // the trains that are entered
   Bytes bytes;                       // but for theirs
   Time deepest_wait;
+
+  /// When all are through that go before one who reaches it at `at`, of a message with that key.
+  Time busy_until(Time at, std::uint64_t key) const {
+    const Time busy = std::max(free_at, passed_until);
+    return passages ? std::max(busy, busy_with_trains(at, key)) : busy;
+  }
+  /// That one has it until `until`: packets of trains that were to have it earlier, behind it, come alone.
+  void take_until(Time at, std::uint64_t key, Time until) {
+    if (passages) [[unlikely]]
+      displace_trains(at, key, until);
+  }
+
+ private:  // in dispatcher.cpp
+  Time busy_with_trains(Time at, std::uint64_t key) const;
+  void displace_trains(Time at, std::uint64_t key, Time until);
 };
 static_assert(sizeof(LinkState) == 64);
 

@@ -118,28 +118,9 @@ void HbmController::let_packets_go(Open& read) {
   if (data.ready.packets() > before) fabric_.more_is_ready(data);
 }
 
-void HbmController::on_packet(Access& access, std::int64_t packet, Time tail) {
-  incoming_.push_back({&access, {packet, packet + 1, {}, {}}, tail});
-  expect_next();
-}
-
-void HbmController::on_run(Access& access, const Run& run) {
-  incoming_.push_back({&access, run, Time::never()});
-  expect_next();
-}
-
-void HbmController::on_run_cut(Access& access, std::int64_t from, std::int64_t end) {
-  for (Incoming& in : incoming_)
-    if (in.access == &access && in.lone == Time::never() && in.run.end == end)
-      in.run.end = std::max(from, in.run.first);
-  std::erase_if(incoming_, [](const Incoming& in) { return in.run.first == in.run.end; });
-  expect_next();
-}
-
 /// An event for the packet that comes next.
 void HbmController::expect_next() {
-  Time next = Time::never();
-  for (const Incoming& in : incoming_) next = std::min(next, in.next_tail());
+  const Time next = arrivals_.next_time();
   if (bytes_come_.scheduled()) {
     if (bytes_come_.time() == next) return;
     partition().cancel(bytes_come_);
@@ -149,16 +130,9 @@ void HbmController::expect_next() {
 
 /// All packets whose last byte has come, in the order in which they came.
 void HbmController::hand_over() {
-  while (true) {
-    auto first = incoming_.end();
-    for (auto in = incoming_.begin(); in != incoming_.end(); ++in)
-      if (first == incoming_.end() || in->next_tail() < first->next_tail()) first = in;
-    if (first == incoming_.end() || first->next_tail() > partition().now()) break;
-    Access& access = *first->access;
-    const std::int64_t packet = first->run.first++;
-    if (first->run.first == first->run.end) incoming_.erase(first);
-    serve_packet(access, packet);
-  }
+  const Time now = partition().now();
+  for (Arrivals::Packets in = arrivals_.next(now); in.access; in = arrivals_.next(now))
+    for (std::int64_t p = in.first; p < in.end; ++p) serve_packet(*in.access, p);
   expect_next();
 }
 

@@ -29,19 +29,9 @@ class HbmController final : public HbmMemory, private models::MemoryAnswers {
     bool delivered = false;          // writes: all bytes have come
     Time latest;                     // of the answers that count so far
   };
-  /// Packets of a write that come at known times.
-  struct Incoming {
-    Access* access;
-    Run run;    // a packet that comes alone is a run of one,
-    Time lone;  // with its time here; `never`: see the run
-    Time next_tail() const { return lone != Time::never() ? lone : access->data().run_tail(run, run.first); }
-  };
-
   void serve_read(Access& access) override;
   Time finish_write(Access& access) override;
-  void on_packet(Access& access, std::int64_t packet, Time tail) override;
-  void on_run(Access& access, const Run& run) override;
-  void on_run_cut(Access& access, std::int64_t from, std::int64_t end) override;
+  void on_news() override { expect_next(); }
   void through(std::uint64_t tag, std::int64_t first, std::span<const Time> at) override;
 
   std::uint32_t open(Access& access, Direction direction);
@@ -55,7 +45,6 @@ class HbmController final : public HbmMemory, private models::MemoryAnswers {
 
   std::vector<std::unique_ptr<Open>> opens_;
   std::vector<std::uint32_t> idle_;
-  std::vector<Incoming> incoming_;
   sim::MemberEvent<&HbmController::hand_over> bytes_come_;
   std::unique_ptr<models::MemoryModel> model_;
 };

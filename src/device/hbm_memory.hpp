@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "device/arrivals.hpp"
 #include "device/memory.hpp"
 #include "kernbench/machine.hpp"
 
@@ -46,8 +47,10 @@ class HbmMemory : public Memory {
  protected:
   void note_served(Bytes bursts) { served_ += bursts; }
   const HbmSpec spec_;
+  Arrivals arrivals_;
 
  private:
+  Arrivals* arrivals() final { return &arrivals_; }
   Bytes served_;
 };
 

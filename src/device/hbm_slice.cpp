@@ -92,88 +92,35 @@ void HbmSlice::read_rows(Access& access) {
   }
 }
 
-void HbmSlice::on_packet(Access& access, std::int64_t packet, Time tail) {
-  packets_.push_back({&access, packet, tail});
-}
-
-void HbmSlice::on_run(Access& access, const Run& run) { runs_.push_back({&access, run}); }
-
-/// From here on its packets come one by one.
-void HbmSlice::on_run_cut(Access& access, std::int64_t from, std::int64_t end) {
-  for (IncomingRun& incoming : runs_)
-    if (incoming.access == &access && incoming.run.end == end)
-      incoming.run.end = std::max(from, incoming.run.first);
-  std::erase_if(runs_, [](const IncomingRun& incoming) { return incoming.run.first == incoming.run.end; });
-}
-
 /// Serves what has arrived by now. Writes are looked at only when somebody asks, but in the order in which
 /// they came.
 void HbmSlice::catch_up(Time now) {
-  for (; next_packet_ < packets_.size() && packets_[next_packet_].tail <= now; ++next_packet_) {
-    const IncomingPacket in = packets_[next_packet_];
-    serve_runs(in.tail);
-    serve_packet(*in.access, in.packet, in.tail);
-  }
-  serve_runs(now);
-  if (2 * next_packet_ < packets_.size()) return;
-  packets_.erase(packets_.begin(), packets_.begin() + static_cast<std::ptrdiff_t>(next_packet_));
-  next_packet_ = 0;
-}
-
-/// Serves packets of runs in order of arrival: each run up to the next packet of another one.
-void HbmSlice::serve_runs(Time until) {
-  while (!runs_.empty()) {
-    auto first = runs_.begin();
-    Time first_tail = first->next_tail();
-    Time next_tail = until;
-    for (auto run = first + 1; run != runs_.end(); ++run) {
-      const Time tail = run->next_tail();
-      next_tail = std::min(next_tail, std::max(tail, first_tail));
-      if (tail < first_tail) first = run, first_tail = tail;
+  for (Arrivals::Packets in = arrivals_.next(now); in.access; in = arrivals_.next(now)) {
+    if (is_series(in)) {
+      serve_series(in);
+      continue;
     }
-    if (first_tail > until) return;
-    serve_run(*first, next_tail);
-    if (first->run.first == first->run.end) runs_.erase(first);
+    for (std::int64_t p = in.first; p < in.end; ++p)
+      serve_packet(*in.access, p, in.at + in.period * (p - in.first));
   }
 }
 
-/// Serves its next packet, and others that arrive by then as well, if they are alike.
-void HbmSlice::serve_run(IncomingRun& incoming, Time until) {
-  Access& access = *incoming.access;
-  Run& run = incoming.run;
-  if (is_series(access, run)) {
-    const Route& route = *access.data().route;
-    const std::int64_t last =
-        std::min(run.end, access.data().packets() - 1);  // the message's last may be shorter
-    const Time length = run.waited() ? run.length : route.pace.full();
-    Run series = run;
-    series.end = run.timing.after(until - route.latency - length, run.first, last);
-    if (series.end > run.first + 1) {
-      serve_series(access, series);
-      run.first = series.end;
-      return;
-    }
-  }
-  serve_packet(access, run.first, incoming.next_tail());
-  ++run.first;
+/// Whether every packet completes one burst, each the next one: the first bursts of a row that does not begin with a burst are
+/// completed with the packets they begin in.
+bool HbmSlice::is_series(const Arrivals::Packets& packets) const {
+  return packets.end > packets.first + 1 && fabric_.packet_bytes() == spec_.burst &&
+         is_consecutive(packets.access->extent());
 }
 
-/// Whether every packet but the message's last completes one burst, each the next one, at even distances: the first
-/// bursts of a row that does not begin with a burst are completed with the packets they begin in.
-bool HbmSlice::is_series(const Access& access, const Run& run) const {
-  return run.timing.period > Time() && fabric_.packet_bytes() == spec_.burst &&
-         is_consecutive(access.extent());
-}
-
-void HbmSlice::serve_series(Access& access, const Run& run) {
+void HbmSlice::serve_series(const Arrivals::Packets& packets) {
   const std::int64_t burst = spec_.burst.count();
-  const Extent& extent = access.extent();
-  const std::int64_t count = run.end - run.first;
-  const Time through = dram_.serve_series(extent.offset / burst + run.first, count, Direction::write,
-                                          access.data().run_tail(run, run.first), run.timing.period);
-  Access::Progress& progress = access.progress();
+  const Extent& extent = packets.access->extent();
+  const std::int64_t count = packets.end - packets.first;
+  const Time through = dram_.serve_series(extent.offset / burst + packets.first, count, Direction::write,
+                                          packets.at, packets.period);
+  Access::Progress& progress = packets.access->progress();
   progress.done = std::max(progress.done, through);
-  progress.bytes = run.end * burst - (extent.rows == 1 ? extent.offset % burst : 0);
+  progress.bytes = packets.end * burst - (extent.rows == 1 ? extent.offset % burst : 0);
   note_served(spec_.burst * count);
 }
 

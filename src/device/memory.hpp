@@ -15,6 +15,7 @@
 namespace kernbench::device {
 
 class Access;
+class Arrivals;
 
 class Memory {
  public:
@@ -35,10 +36,10 @@ class Memory {
   virtual void serve_read(Access& access) = 0;
   /// The last byte of a write has arrived: when is it in the memory? `never`: that is not known yet; `Access::written` will say.
   virtual Time finish_write(Access& access) = 0;
-  // Packets of a write as they come; see Message.
-  virtual void on_packet(Access& /*access*/, std::int64_t /*packet*/, Time /*tail*/) {}
-  virtual void on_run(Access& /*access*/, const Run& /*run*/) {}
-  virtual void on_run_cut(Access& /*access*/, std::int64_t /*from*/, std::int64_t /*end*/) {}
+  /// Kept by memories that look at the bytes of a write as they come.
+  virtual Arrivals* arrivals() { return nullptr; }
+  /// More is known of what comes, or less.
+  virtual void on_news() {}
 
   sim::Partition& partition() { return partition_; }
   Fabric& fabric_;
@@ -132,9 +133,10 @@ class alignas(64) Access : private Message, private AccessStep {
   friend class AccessStep;
 
   void on_delivered() final;
-  void on_packet(std::int64_t packet, Time tail) final { memory_->on_packet(*this, packet, tail); }
-  void on_run(const Run& run) final { memory_->on_run(*this, run); }
-  void on_run_cut(std::int64_t from, std::int64_t end) final { memory_->on_run_cut(*this, from, end); }
+  // In arrivals.cpp.
+  void on_packet(std::int64_t packet, Time tail) final;
+  void on_run(const Run& run) final;
+  void on_run_cut(std::int64_t from, std::int64_t end) final;
 
   sim::Event& next_step() { return static_cast<AccessStep&>(*this); }
   void ask(Memory& memory, Extent extent, Channel traffic);

@@ -17,15 +17,14 @@ void Port::occupy(const PortUse& use) {
 void Port::take() {
   const Time now = partition_.now();
   Packet* heads = link_.instant == now ? fabric_.take_back_behind(link_, 0) : nullptr;
-  Time free = std::max({now, link_.free_at, link_.passed_until});
-  if (link_.passages) free = std::max(free, link_.domain->dispatcher().busy_until(link_, now, 0));
+  Time free = std::max(now, link_.busy_until(now, 0));
   for (const PortUse& use : uses_) {
     free += use.duration;
     partition_.schedule_at(*use.done, free);
   }
   uses_.clear();
   link_.free_at = free;
-  if (link_.passages) link_.domain->dispatcher().make_way(link_, now, 0, free);
+  link_.take_until(now, 0, free);
   fabric_.serve_again(heads);
 }
 

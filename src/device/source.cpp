@@ -93,9 +93,7 @@ bool Source::has_just_come(const Message& message) const {
 /// Who waits for a link with a model waits with its arbiter.
 Time Source::link_busy_until() const {
   if (arbitrated_) return {};
-  const Time busy = std::max(first_link_.free_at, first_link_.passed_until);
-  if (!first_link_.passages) return busy;
-  return std::max(busy, dispatcher_.busy_until(first_link_, partition_.now(), kLastOfInstant));
+  return first_link_.busy_until(partition_.now(), kLastOfInstant);
 }
 
 void Source::ask() {
@@ -180,7 +178,7 @@ void Source::start_other() {
   others_.erase(others_.begin());
   others_turn_ = false;
   hold_until(turn_end(first_offer(now)));
-  if (first_link_.passages) dispatcher_.make_way(first_link_, now, kLastOfInstant, first_link_.free_at);
+  first_link_.take_until(now, kLastOfInstant, first_link_.free_at);
 }
 
 /// Until when a use has the link, if from `wanted` on some message can go: to the end of its turn.
