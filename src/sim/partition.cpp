@@ -70,12 +70,22 @@ void Partition::choose(Event& e, std::uint64_t rank) {
   choices_.push_back({rank, &e});
 }
 
+/// Those of one rank stay in the order in which they asked. Short rounds, which nearly all are, are sorted in place:
+/// std::stable_sort would allocate.
+template <class Choices>
+static void sort_by_rank(Choices& choices) {
+  constexpr std::size_t kShort = 256;
+  const auto smaller = [](const auto& a, const auto& b) { return a.rank < b.rank; };
+  if (choices.size() > kShort) return std::stable_sort(choices.begin(), choices.end(), smaller);
+  for (auto at = choices.begin(); at != choices.end(); ++at)
+    std::rotate(std::upper_bound(choices.begin(), at, *at, smaller), at, at + 1);
+}
+
 /// One round: those who have asked so far. A round that was stopped goes on where it was.
 void Partition::run_choices() {
   if (choosing_.empty()) {
     std::swap(choices_, choosing_);
-    const auto smaller = [](const Choice& a, const Choice& b) { return a.rank < b.rank; };
-    if (choosing_.size() > 1) std::stable_sort(choosing_.begin(), choosing_.end(), smaller);
+    sort_by_rank(choosing_);
     std::reverse(choosing_.begin(), choosing_.end());  // the first is taken from the back
   }
   while (!choosing_.empty() && !stop_) {
