@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "isa/transfer.hpp"
+#include "kernbench/error.hpp"
 #include "kernbench/math_op.hpp"
 
 namespace kernbench::bench {
@@ -179,9 +180,16 @@ class Workload::Counter {
             {at.sip, at.cube, static_cast<int>(at.offset.count() / rates_.hbm_slice.count())});
       case address::Resource::Sram:
         return all_.graph_.sram(at.in_cube());
-      default:
+      case address::Resource::Tcm:
         return all_.graph_.pe(at.at_pe(), NodeKind::pe_tcm);
+      case address::Resource::Mcpu:
+      case address::Resource::Ipcq:
+      case address::Resource::Scratchpad:
+      case address::Resource::Regfile:
+      case address::Resource::Status:
+        break;
     }
+    KB_ASSERT(false, "{} is in no memory of data", to_string(address));
   }
 
   void add_compute(const isa::Command& command) {

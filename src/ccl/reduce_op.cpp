@@ -17,7 +17,7 @@ constexpr std::array kOps = {ReduceOp::SUM, ReduceOp::MAX, ReduceOp::MIN, Reduce
               at);
 }
 
-/// Whole numbers up to this one are exact.
+/// Whole numbers up to this one are exact in a float type.
 int largest_exact(DType dtype) {
   switch (dtype) {
     case DType::f8e5m2:
@@ -28,9 +28,20 @@ int largest_exact(DType dtype) {
       return 1 << 8;
     case DType::f16:
       return 1 << 11;
-    default:
+    case DType::f32:
       return 1 << 24;
+    case DType::i1:
+    case DType::i8:
+    case DType::i16:
+    case DType::i32:
+    case DType::i64:
+    case DType::u8:
+    case DType::u16:
+    case DType::u32:
+    case DType::u64:
+      break;
   }
+  KB_ASSERT(false, "{} is no float type", to_string(dtype));
 }
 
 }  // namespace
@@ -60,9 +71,11 @@ tl::Tile combine(tl::Context& tl, ReduceOp op, const tl::Tile& a, const tl::Tile
       return tl.minimum(a, b, {}, at);
     case ReduceOp::PROD:
       return tl::Operand(a, at) * tl::Operand(b, at);
-    default:
+    case ReduceOp::SUM:
+    case ReduceOp::AVG:  // divided when all are added
       return tl::Operand(a, at) + tl::Operand(b, at);
   }
+  KB_ASSERT(false, "an unknown reduction");
 }
 
 tl::Tile finished(tl::Context& tl, ReduceOp op, const tl::Tile& tile, int members, At at) {

@@ -51,8 +51,11 @@ NodeId node_of(const Graph& graph, const Kind& kind, PeCoord at) {
       return graph.sram(at.in_cube());
     case NodeKind::hbm_ctrl:
       return graph.hbm_ctrl(at);
-    default:
+    case NodeKind::pe_dma:
+    case NodeKind::pe_tcm:
       return graph.pe(at, kind.node);
+    default:
+      KB_ASSERT(false, "a matrix of {}", to_string(kind.node));
   }
 }
 

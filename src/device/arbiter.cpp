@@ -49,7 +49,7 @@ void Arbiter::decide() {
   if (!waiting_.empty() && !link_is_free_.scheduled()) partition_.schedule_at(link_is_free_, link_.free_at);
 }
 
-/// Of each message the first packet.
+/// The first packet of each message.
 void Arbiter::show() {
   shown_.clear();
   shown_at_.clear();

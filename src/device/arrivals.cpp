@@ -60,7 +60,7 @@ Arrivals::Packets Arrivals::take_lone() {
   return {lone.access, lone.packet, lone.packet + 1, lone.tail, Time()};
 }
 
-/// Of the run whose packet comes first, as many as come before a packet of another one.
+/// As many of the run whose packet comes first as come before a packet of another one.
 Arrivals::Packets Arrivals::next_of_runs(Time until) {
   auto first = runs_.begin();
   Time first_tail = first->next_tail();

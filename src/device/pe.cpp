@@ -319,8 +319,10 @@ bool Pe::engine_has_room(Queue queue) const {
       return gemm_.has_room();
     case math:
       return math_.has_room();
-    default:
+    case scheduler:
       return stream_->idle();
+    default:
+      KB_ASSERT(false, "queue {} is no engine's", queue);
   }
 }
 
