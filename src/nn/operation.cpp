@@ -48,7 +48,8 @@ Call::Call(std::string operation, const OpOptions& options, std::vector<Tensor> 
            "an operation works on tensors of one SIP");
     if (tensor.state()->layout().is_interleaved())
       fail("nn.layout", fmt::format("tensor '{}' is interleaved: its pages lie on all PEs", tensor.name()),
-           "operations need shards: use another policy");
+           fmt::format("operations need shards; it takes:\n    {}",
+                       join(described(operation_).layouts, "\n    ")));
   }
   if (dist::State::of(engine_).inside_spawn() && device != device_before_)
     fail("nn.tensor",

@@ -117,10 +117,12 @@ TEST_P(OddSizes, RmsNormWhereRowsAreSplit) {
   }
 }
 
-TEST_P(OddSizes, RotaryPositions) {
-  const std::int64_t length = std::min<std::int64_t>(GetParam(), 200), d = 8;
+/// Rotary positions from 5 on, in every layout that rope takes.
+void expect_turned(std::int64_t length, DType dtype) {
+  SCOPED_TRACE(to_string(dtype));
+  const std::int64_t d = 8;
   Torch torch(small());
-  const NdArray a = random_array({2, 3, length, d}, f16, 4);
+  const NdArray a = random_array({2, 3, length, d}, dtype, 4);
   Plain expected = plain(a);
   for (std::int64_t r = 0; r < expected.rows; ++r)
     for (std::int64_t i = 0; i < d / 2; ++i) {
@@ -133,18 +135,21 @@ TEST_P(OddSizes, RotaryPositions) {
   const RopeTables tables = rope_tables(torch, length, d, {}, 10000, 5);
   for (const DPPolicy& dp : {DPPolicy{}, spread(torch, Split::row_wise, 6 * length), DPPolicy::by_head(3, 4)})
     EXPECT_LT(worst(rope(torch.from_numpy(a, dp, "q"), tables.cos, tables.sin).numpy(), expected),
-              tolerance(f16));
+              tolerance(dtype));
 }
 
-TEST_P(OddSizes, Embedding) {
-  const std::int64_t n = std::min<std::int64_t>(GetParam(), 130), width = 64;
+/// Rows of a table, in every layout that embedding takes.
+void expect_rows(std::int64_t n, DType dtype) {
+  SCOPED_TRACE(to_string(dtype));
+  const std::int64_t width = 64;
   Torch torch(small());
   NdArray ids(i32, {n});
   for (std::int64_t i = 0; i < n; ++i) ids.at<std::int32_t>({i}) = static_cast<std::int32_t>(i * 37 % 50);
-  const NdArray table = random_array({50, width}, bf16, 5);
+  const NdArray table = random_array({50, width}, dtype, 5);
+  const Plain rows = plain(table);
   Plain expected{n, width, std::vector<double>(static_cast<std::size_t>(n * width))};
   for (std::int64_t i = 0; i < n; ++i)
-    for (std::int64_t c = 0; c < width; ++c) expected.at(i, c) = plain(table).at(i * 37 % 50, c);
+    for (std::int64_t c = 0; c < width; ++c) expected.at(i, c) = rows.at(i * 37 % 50, c);
   const Tensor names = torch.from_numpy(ids, {}, "ids");
   for (const DPPolicy& dp : {DPPolicy{.num_cubes = 1, .num_pes = 2}, spread(torch, Split::column_wise, width),
                              DPPolicy::whole()}) {
@@ -154,14 +159,32 @@ TEST_P(OddSizes, Embedding) {
   }
 }
 
+TEST_P(OddSizes, RotaryPositions) {
+  for (const DType dtype : kFloats) expect_turned(GetParam(), dtype);
+}
+
+TEST_P(OddSizes, Embedding) {
+  for (const DType dtype : kFloats) expect_rows(GetParam(), dtype);
+}
+
 TEST(Operations, LayoutsTheyDoNotTakeAreListed) {
   Torch torch(small());
   const DPPolicy columns = spread(torch, Split::column_wise, 32);
   const Tensor x = torch.zeros({4, 32}, f16, columns, "x"), y = torch.zeros({4, 32}, f16, DPPolicy{}, "y");
   const Tensor w = torch.zeros({32}, f16, DPPolicy::whole(), "w"),
                pages = torch.zeros({4, 32}, f16, DPPolicy::interleaved(), "p");
+  torch.synchronize();
+  const auto free = [&] { return torch.engine().space().pools().usage(MemorySpace::Hbm, {0, 0, 0}).free; };
+  const Bytes before = free();
+  const auto launches = [&] {
+    return std::ranges::count(torch.traces(), runtime::Phase::launch, &runtime::Trace::phase);
+  };
+  // An operation that refuses has allocated nothing, and launched nothing.
   const auto refused = [&](const std::function<void()>& fn, const std::string& text) {
     EXPECT_THAT(complaint(fn), HasSubstr(text));
+    torch.synchronize();
+    EXPECT_EQ(free(), before) << text;
+    EXPECT_EQ(launches(), 0) << text;
   };
   refused([&] { add(x, y); }, "a and b laid out alike");
   refused([&] { add(x, torch.zeros({4, 16}, f16)); }, "[4, 32] and [4, 16]");
@@ -170,6 +193,7 @@ TEST(Operations, LayoutsTheyDoNotTakeAreListed) {
   refused([&] { rms_norm(y, w); }, "the weight has no copy on cube 0 PE 1");
   refused([&] { layer_norm(y, torch.zeros({31}, f16, DPPolicy{}), w); }, "as many elements as a row");
   refused([&] { relu(pages); }, "tensor 'p' is interleaved");
+  refused([&] { relu(pages); }, "x any layout but interleaved");
   refused([&] { rope(y, x, x); }, "x is (…, S, d)");
   refused(
       [&] {
@@ -178,6 +202,65 @@ TEST(Operations, LayoutsTheyDoNotTakeAreListed) {
       "table column-wise");
   refused([&] { embedding(torch.full({3}, 99, i32), y); }, "id 99 at place 0, but the table has 4 rows");
   refused([&] { relu(Tensor()); }, "this Tensor is none");
+}
+
+/// A matrix of 6 × 32 in a layout, and whether each PE has whole rows of it.
+struct AnyLayout {
+  const char* name;
+  DPPolicy dp;
+  bool whole_rows;
+};
+
+std::vector<AnyLayout> every_layout(const Torch& torch) {
+  return {
+      {"whole", DPPolicy::whole_on({1, 2}), true},
+      {"replicated", DPPolicy{}, true},
+      {"rows", spread(torch, Split::row_wise, 6), true},
+      {"columns", spread(torch, Split::column_wise, 32), false},
+      {"rows over cubes, columns in each",
+       {.cube = Split::row_wise, .pe = Split::column_wise, .num_cubes = 3},
+       false},
+      {"wide tiles", DPPolicy::dealt({2, 32}, zigzag).on({1, 3}, {2, 7}), true},
+      {"narrow tiles", DPPolicy::dealt({3, 8}, {{0, 1}, {3, 7}, {2, 2}}), false},
+      {"by hand", DPPolicy::given({{0, 1, 1, 0_B, Bytes(2 * 40)}, {0, 2, 0, Bytes(2 * 40), Bytes(2 * 152)}}),
+       false}};
+}
+
+/// The call works, or refuses with all layouts that the operation takes.
+void expect_listed(const std::string& operation, bool works, const std::function<void()>& call) {
+  const std::string text = complaint(call);
+  if (works) {
+    EXPECT_EQ(text, "nothing") << operation;
+    return;
+  }
+  EXPECT_THAT(text, HasSubstr("nn.layout")) << operation;
+  for (const Operation& o : operations()) {
+    if (o.name != operation) continue;
+    for (const std::string& layout : o.layouts) EXPECT_THAT(text, HasSubstr(layout)) << operation;
+  }
+}
+
+// Every operation in every layout: it is right (tests above), or it refuses with the layouts that it takes.
+TEST(Operations, TakeALayoutOrListThoseTheyTake) {
+  Torch torch(small());
+  const Tensor v = torch.zeros({32}, f16, DPPolicy{}, "v");
+  const RopeTables tables = rope_tables(torch, 6, 32, {});
+  for (const AnyLayout& layout : every_layout(torch)) {
+    SCOPED_TRACE(layout.name);
+    const Tensor x = torch.zeros({6, 32}, f16, layout.dp, "x");
+    expect_listed("relu", true, [&] { relu(x); });
+    expect_listed("gelu", true, [&] { gelu(x); });
+    expect_listed("silu", true, [&] { silu(x); });
+    expect_listed("add", true, [&] { add(x, x); });
+    expect_listed("softmax", layout.whole_rows, [&] { softmax(x); });
+    expect_listed("layer_norm", layout.whole_rows, [&] { layer_norm(x, v, v); });
+    expect_listed("rope", layout.whole_rows, [&] { rope(x, tables.cos, tables.sin); });
+    for (const AnyLayout& other : every_layout(torch)) {
+      SCOPED_TRACE(other.name);
+      const Tensor y = torch.zeros({6, 32}, f16, other.dp, "y");
+      expect_listed("mul", layout.dp == other.dp, [&] { mul(x, y); });
+    }
+  }
 }
 
 TEST(Operations, WorkOnTheSipOfTheirTensors) {

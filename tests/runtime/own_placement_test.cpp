@@ -177,14 +177,17 @@ TEST(OwnPlacement, InterleavedStorageIsRowMajor) {
     EXPECT_EQ(tile.offset, 4 * (tile.rect.row * 5 + tile.rect.col));
 }
 
+// In HBM and in TCM; an SRAM is of a whole cube (OtherMemories).
 TEST(OwnPlacement, TensorsAreTheHostsArrayWhereverTheyLie) {
   for (unsigned seed = 1; seed <= 6; ++seed) {
     Torch torch(small());
     RandomPlacement random(seed);
+    const MemorySpace mem = seed % 2 == 0 ? MemorySpace::Hbm : MemorySpace::Tcm;
     for (const Case& c : random_cases(random)) {
-      SCOPED_TRACE(::testing::Message() << c.name << " " << to_string(c.shape) << " seed " << seed);
+      SCOPED_TRACE(::testing::Message()
+                   << c.name << " " << to_string(c.shape) << " seed " << seed << " in " << to_string(mem));
       NdArray expected = counting(c.shape);
-      Tensor x = torch.from_numpy(expected, c.policy);
+      Tensor x = torch.from_numpy(expected, c.policy, "x", mem);
       ASSERT_EQ(x.numpy(), expected);
       const std::int64_t at = random.upto(c.shape[0]) - 1, width = c.shape.elements() / c.shape[0];
       x[{tl::index(at)}].fill_(-7);
