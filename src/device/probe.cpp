@@ -105,10 +105,13 @@ class Prober::Travel final : public FabricWatcher {
     return by_dma ? DmaSpec::of(device_.machine()).overhead : Time();
   }
 
+  /// The way of the first packet. An engine may split the transfer: the messages behind its first one go the same way later.
   void on_link(const Message& message, std::int64_t packet, const Hop& hop, Time start, Time) override {
-    if (packet != 0) return;
-    if (&hop == message.route->hops.data())
+    if (packet != 0 || (!data_hops_.empty() && message.key() != first_)) return;
+    if (data_hops_.empty()) {
+      first_ = message.key();
       data_hops_.push_back({message.route->from, ProbeLeg::data, start - start_});
+    }
     data_hops_.push_back({device_.graph().link(hop.link).to, ProbeLeg::data, start + hop.forward - start_});
   }
 
@@ -123,6 +126,7 @@ class Prober::Travel final : public FabricWatcher {
   Time start_, done_;
   Time end_ = Time::never();
   std::vector<ProbeHop> data_hops_;
+  std::uint64_t first_ = 0;  // the message they are of
   Plain message_;
   Direct access_;
   Dma transfer_;

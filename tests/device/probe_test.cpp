@@ -160,6 +160,23 @@ TEST(Catalogue, WithRowsTheFormulaIsALowerBound) {
   }
 }
 
+// An engine that splits a transfer has several messages on one way: the way shown is that of the first.
+TEST(Probe, ASplitTransferIsOneWay) {
+  Prober whole(load({}));
+  Prober split(load({"pe.pe_dma.impl=acme.windowed_dma", "pe.pe_dma.request_bytes=4096"}));
+  for (const Direction op : {Direction::read, Direction::write}) {
+    const auto hops = [&](Prober& prober) {
+      std::vector<ProbeHop> data;
+      for (const ProbeHop& hop : probe(prober, "sip0.cube0.pe0", "sip0.cube1.hbm_ctrl.pe0", op, 32_KiB).hops)
+        if (hop.leg == ProbeLeg::data) data.push_back(hop);
+      return data;
+    };
+    EXPECT_EQ(hops(split), hops(whole));  // nothing is before the first packet, either way
+  }
+  for (const Invariant& i : run_catalogue(split).invariants)
+    EXPECT_EQ(i.broken, std::vector<std::string>{}) << i.name;
+}
+
 TEST(Catalogue, LeavesOutWhatAMachineLacks) {
   const auto count = [](std::vector<std::string> overrides) {
     const topology::Machine machine = load(std::move(overrides));
