@@ -35,6 +35,7 @@ struct TileShape {
 struct Product {
   std::int64_t m = 0, k = 0, n = 0;
   DType a = DType::f16, b = DType::f16, out = DType::f16;
+  bool goes_on = false;  // a step of a composite behind its first: the unit is full of the same product
 };
 
 /// A unit moves operands from the TCM before it computes and the result to the TCM afterwards: these are the bytes.
@@ -54,10 +55,10 @@ class MatrixModel {
   /// The fewest cycles in which the product can be done, in one piece or cut into tiles: for the lower bound of a launch.
   /// None: this unit has no part in the bound, and results say so.
   virtual std::optional<double> at_least(const Product& /*product*/) const { return std::nullopt; }
-  /// Its peak, for `topology show` and utilisation: multiply-adds a cycle.
-  virtual double peak_macs() const {
+  /// Its peak in operands of a type, for `topology show` and shares of the peak: multiply-adds a cycle.
+  virtual double peak_macs(DType type) const {
     const TileShape t = tile();
-    const double tile_cycles = cycles({t.m, t.k, t.n});
+    const double tile_cycles = cycles({t.m, t.k, t.n, type, type, type, true});
     const auto macs = static_cast<double>(t.m * t.k * t.n);
     return tile_cycles > 0 ? macs / tile_cycles : macs;
   }
@@ -77,6 +78,12 @@ class VectorModel {
   /// As of the matrix unit.
   virtual Moved moved(const VectorWork& /*work*/, const Moved& all) const { return all; }
   virtual std::optional<double> at_least(const VectorWork& /*work*/) const { return std::nullopt; }
+  /// Its peak, for `topology show`: additions a cycle.
+  virtual double peak_elements(DType type) const {
+    constexpr std::int64_t kMany = 1 << 20;
+    const double all = cycles({MathOp::add, kMany, type});
+    return all > 0 ? static_cast<double>(kMany) / all : static_cast<double>(kMany);
+  }
 };
 
 using MatrixFactory = std::function<std::unique_ptr<MatrixModel>(const ParamSet&)>;

@@ -6,18 +6,21 @@
 //     bool may_request(const models::DmaLoad& open, Bytes next) const override {
 //       return open.bytes == 0_B || open.bytes + next <= window_;
 //     }
+//     std::optional<Bytes> window() const override { return window_; }
 //   };
 //   registry.components.add_impl("pe_dma", {"acme.windowed_dma", "…", {…}, models::dma<Windowed>()});
 //
 // Contract. One model serves the channels of all engines, from several threads: every function is const and depends on its arguments
 // and the parameters alone. A channel that has nothing in flight must be allowed to request. The requests of a split are the
-// bytes of the transfer, each once, in order. Transfers start, and retire, in the order in which they were issued.
+// bytes of the transfer, each once, in order. Transfers start, and retire, in the order in which they were issued. The requests of a
+// channel go out in order; data that a memory sends back for them comes in that order, too.
 // kernbench/testing/model_contracts.hpp checks this for any model.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "kernbench/param.hpp"
@@ -53,14 +56,31 @@ class DmaModel {
   }
   /// Whether a request of `next` bytes may go out beside what is open.
   virtual bool may_request(const DmaLoad& /*open*/, Bytes /*next*/) const { return true; }
+  /// A channel never has more bytes than this in flight: for the lower bound of a launch and for `probe`. None: that is not
+  /// known, and the engine has no part in the bound.
+  virtual std::optional<Bytes> window() const { return std::nullopt; }
 };
 
-/// Every piece one request, all of them at once; what ships. `pe_dma.outstanding` bounds the transfers.
-class WholeDma final : public DmaModel {
+/// What ships: requests within a window of `window_bytes` per channel. With 0, every piece is one request, and all of them go
+/// out at once; `pe_dma.outstanding` bounds the transfers either way.
+class WindowDma final : public DmaModel {
  public:
-  WholeDma() = default;
-  explicit WholeDma(const ParamSet&) {}
-  bool whole() const override { return true; }
+  explicit WindowDma(const ParamSet& params) : WindowDma(params.bytes("window_bytes")) {}
+  explicit WindowDma(Bytes window) : window_(window), request_(request_bytes(window)) {}
+
+  bool whole() const override { return window_ == Bytes(); }
+  void split(const DmaRows& piece, std::vector<DmaRows>& requests) const override;
+  bool may_request(const DmaLoad& open, Bytes next) const override {
+    return open.requests == 0 || open.bytes + next <= window_;
+  }
+  std::optional<Bytes> window() const override { return whole() ? std::nullopt : std::optional(window_); }
+
+  /// A piece of at most a sixteenth of the window is one request. A larger one is cut into requests of this size, at its
+  /// multiples: a 128th of the window in whole 256 bytes, but at least that.
+  static Bytes request_bytes(Bytes window);
+
+ private:
+  const Bytes window_, request_;
 };
 
 using DmaFactory = std::function<std::unique_ptr<DmaModel>(const ParamSet&)>;

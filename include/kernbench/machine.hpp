@@ -55,7 +55,8 @@ class Machine {
     require_behaviour(group(path));
     return std::get<T>(group(path).how.behaviour);
   }
-  /// Whether it can be simulated: every component must have a behaviour. `topology check` and every run ask this first.
+  /// Whether it can be simulated: every component must have a behaviour, and its model must be ready to be made. `topology check`
+  /// and every run ask this first.
   void require_behaviours() const;
   /// Where a group or `group.param` was given: `file:line:col`, `--set …`; the file if it was left out.
   std::string where(std::string_view path) const;
@@ -70,8 +71,11 @@ class Machine {
   SipTopology sip_topology() const;
   MeshCoord sip_grid() const;  // count × 1 for a ring
 
-  Bytes hbm_slice() const;        // of one PE
-  double pe_peak_tflops() const;  // one PE's matrix unit; a multiply-add is 2 operations
+  Bytes hbm_slice() const;  // of one PE
+  // One PE's units; 0 where the impl has no behaviour to tell.
+  double pe_peak_tflops(
+      DType type = DType::f16) const;  // matrix: operands of this type; a multiply-add is 2 operations
+  double pe_peak_gops(DType type = DType::f16) const;  // vector: additions
   /// What this machine models as free or nearly so: "routers 0 ns", "PCIe 5 ns", "energy 0 pJ".
   std::vector<std::string> idealised() const;
   /// Whether each row of a strided transfer is charged at its own address in HBM (`pe_dma.strided`; `auto`: as its impl has it).

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -18,9 +19,12 @@ namespace kernbench {
 
 struct YamlNode;
 
+/// Numbers by name, in the order in which they were given: `{f32: 0.25, i8: 2}`.
+using NumberTable = std::vector<std::pair<std::string, double>>;
+
 /// `monostate`: not given.
 using ParamValue = std::variant<std::monostate, std::int64_t, double, bool, std::string, std::vector<double>,
-                                std::vector<std::string>>;
+                                std::vector<std::string>, NumberTable>;
 
 /// The numbers a parameter may take, both ends included.
 struct Range {
@@ -32,14 +36,14 @@ struct Range {
 inline constexpr double kAboveZero = 1e-9;
 
 struct Param {
-  enum class Type { integer, number, flag, text, choice, numbers, words };
+  enum class Type { integer, number, flag, text, choice, numbers, words, table };
 
   std::string name;
   Type type = Type::text;
   ParamValue fallback;               // used when a file leaves the parameter out
   bool required = false;             // a file must give it
-  Range range = {0, 0};              // of integer, number and each of numbers
-  std::vector<std::string> choices;  // of choice and words
+  Range range = {0, 0};              // of integer, number and each of numbers and table
+  std::vector<std::string> choices;  // of choice and words; the names of a table
   std::size_t length = 0;            // of numbers: how many
   std::string doc;
 
@@ -52,6 +56,8 @@ struct Param {
   static Param numbers(std::string name, std::vector<double> fallback, Range range, std::string doc);
   static Param words(std::string name, std::vector<std::string> fallback, std::vector<std::string> choices,
                      std::string doc);
+  /// Any of these names, each with a number; none by default.
+  static Param table(std::string name, std::vector<std::string> names, Range range, std::string doc);
 
   /// May be left out, and then has no value.
   Param optional() &&;
@@ -84,6 +90,7 @@ class ParamSet {
   const std::string& text(std::string_view name) const;
   const std::vector<double>& numbers(std::string_view name) const;
   const std::vector<std::string>& words(std::string_view name) const;
+  const NumberTable& table(std::string_view name) const;
   Time time(std::string_view name) const;            // `…_ns`
   Bandwidth bandwidth(std::string_view name) const;  // `…_gbs`
   Bytes bytes(std::string_view name) const;          // `…_mb`, `…_gb`, `…_bytes`

@@ -131,6 +131,19 @@ std::vector<std::string> read_words(const Param& param, const YamlNode& node) {
   return values;
 }
 
+NumberTable read_table(const Param& param, const YamlNode& node) {
+  if (node.kind != YamlNode::Kind::map) refuse_type(param, node);
+  NumberTable values;
+  for (const YamlNode::Entry& entry : node.entries) {
+    if (std::find(param.choices.begin(), param.choices.end(), entry.key) == param.choices.end())
+      throw InputError({"param.choice", entry.place.text(),
+                        fmt::format("'{}' has no {}", param.name, quote(entry.key)),
+                        suggest(entry.key, param.choices, "names")});
+    values.emplace_back(entry.key, read_number(param, entry.value));
+  }
+  return values;
+}
+
 Param make(std::string name, Param::Type type, ParamValue fallback, std::string doc) {
   Param param;
   param.name = std::move(name);
@@ -209,6 +222,13 @@ Param Param::words(std::string name, std::vector<std::string> fallback, std::vec
   return param;
 }
 
+Param Param::table(std::string name, std::vector<std::string> names, Range range, std::string doc) {
+  Param param = make(std::move(name), Type::table, NumberTable(), std::move(doc));
+  param.range = range;
+  param.choices = std::move(names);
+  return param;
+}
+
 Param Param::optional() && {
   fallback = std::monostate{};
   return std::move(*this);
@@ -241,6 +261,8 @@ std::string Param::expectation() const {
       return fmt::format("a list of {} numbers{} {}", length, of_unit, bounds);
     case Type::words:
       return fmt::format("a list of {}", fmt::join(choices, ", "));
+    case Type::table:
+      return fmt::format("a map of any of {} to numbers {}", fmt::join(choices, ", "), bounds);
   }
   return {};
 }
@@ -260,6 +282,8 @@ ParamValue Param::read(const YamlNode& node) const {
       return read_numbers(*this, node);
     case Type::words:
       return read_words(*this, node);
+    case Type::table:
+      return read_table(*this, node);
   }
   return {};
 }
@@ -280,6 +304,11 @@ std::string to_yaml(const ParamValue& value) {
     }
     std::string operator()(const std::vector<std::string>& v) const {
       return fmt::format("[{}]", fmt::join(v, ", "));
+    }
+    std::string operator()(const NumberTable& v) const {
+      std::vector<std::string> items;
+      for (const auto& [name, number] : v) items.push_back(fmt::format("{}: {}", name, (*this)(number)));
+      return fmt::format("{{{}}}", fmt::join(items, ", "));
     }
   };
   return std::visit(Writer{}, value);
@@ -315,6 +344,8 @@ const std::vector<double>& ParamSet::numbers(std::string_view name) const {
 const std::vector<std::string>& ParamSet::words(std::string_view name) const {
   return std::get<std::vector<std::string>>(value(name));
 }
+
+const NumberTable& ParamSet::table(std::string_view name) const { return std::get<NumberTable>(value(name)); }
 
 Time ParamSet::time(std::string_view name) const { return Time::from_ns(number(name)); }
 Bandwidth ParamSet::bandwidth(std::string_view name) const { return Bandwidth::from_gbs(number(name)); }

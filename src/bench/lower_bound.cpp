@@ -31,6 +31,7 @@ LowerBound lower_bound(const Workload& work) {
     largest.consider(pe.gemm, part(NodeKind::pe_gemm));
     largest.consider(pe.math, part(NodeKind::pe_math));
     largest.consider(pe.issue, part(NodeKind::pe_cpu));
+    largest.consider(pe.window, [&] { return part(NodeKind::pe_dma)() + " (window)"; });
   }
   for (const auto& [slice, bytes] : work.slices())
     largest.consider(work.slice_bandwidth().time_for(bytes),

@@ -40,6 +40,9 @@ struct Workload::Rates {
         hbm_slice(machine.hbm_slice()) {
     const models::MemoryBehaviour& hbm = machine.behaviour<models::MemoryBehaviour>("cube.hbm");
     if (hbm.at_least) memory = hbm.at_least(machine.at("cube.hbm"));
+    const auto dma = machine.behaviour<models::DmaFactory>("pe.pe_dma")(machine.at("pe.pe_dma"));
+    window = dma->window();
+    knows_window = dma->whole() || window;
   }
 
   /// Fractions of a picosecond are cut off.
@@ -52,12 +55,15 @@ struct Workload::Rates {
   std::unique_ptr<const models::VectorModel> vector;
   models::TileShape tile;
   std::optional<models::MemoryBound> memory;
+  std::optional<Bytes> window;  // of a DMA channel
+  bool knows_window = true;     // or that there is none
   Bytes hbm_slice;
 };
 
 Workload::Workload(const topology::Machine& machine, const topology::Graph& graph)
     : machine_(machine), graph_(graph), rates_(std::make_shared<const Rates>(machine)) {
   if (!rates_->memory) leave_out("cube.hbm");
+  if (!rates_->knows_window) leave_out("pe.pe_dma");
 }
 
 /// Goes through one program.
@@ -133,7 +139,10 @@ class Workload::Counter {
   void add_receive(const isa::Command& command) {
     const Bytes bytes = program_.bytes(command.result);
     if (command.detail != isa::kNone) queued_[command.detail].received += bytes;
-    if (program_.has_destination(command)) move(write, command.address, bytes.count(), 1, true);
+    if (!program_.has_destination(command)) return;
+    for_queue_ = true;
+    move(write, command.address, bytes.count(), 1, true);
+    for_queue_ = false;
   }
 
   /// Mostly all of it lies in one piece of memory: then one look finds that for all segments.
@@ -168,6 +177,7 @@ class Workload::Counter {
     for (const address::PhysPiece& piece : pieces_) {
       Flow& flow = flows_[{memory_of(piece.begin), direction}];
       flow.bytes += piece.size * times;
+      if (for_queue_) flow.queues += piece.size * times;
       if (together) flow.largest = std::max(flow.largest, piece.size);
     }
   }
@@ -332,12 +342,15 @@ class Workload::Counter {
   std::map<std::uint32_t, Queued> queued_;
   Bytes tcm_read_, tcm_write_;
   bool no_gemm_bound_ = false, no_math_bound_ = false;  // of some of its work
+  bool for_queue_ = false;                              // what is moved now
   std::vector<address::PhysPiece> pieces_;
 };
 
 void Workload::add(const isa::Program& program, const Translate& translate, const Queues& queues) {
   const Counter counter(*this, program, translate);
   pes_.push_back(counter.work());
+  pes_.back().window = std::max(window_time(program.pe(), counter.flows(), read),
+                                window_time(program.pe(), counter.flows(), write));
   if (counter.work().math > most_math_) {
     most_math_ = counter.work().math;
     vector_by_ = counter.vector_by();
@@ -378,6 +391,18 @@ void Workload::add_flow(PeCoord pe, const FlowKey& key, const Flow& flow) {
   if (graph_.node(key.memory).kind == NodeKind::hbm_ctrl) slices_[key.memory] += flow.bytes;
   const Time time = message_time(dma, tcm, key, flow.largest);
   if (time > longest_.time) longest_ = {dma, key.memory, flow.largest, time};
+}
+
+/// A byte counts against its channel's window from its request, or its departure, to the data, or the acknowledgement.
+Time Workload::window_time(PeCoord pe, const std::map<FlowKey, Flow>& flows, Direction direction) const {
+  if (!rates_->window) return Time();
+  const NodeId tcm = graph_.pe(pe, NodeKind::pe_tcm), dma = graph_.pe(pe, NodeKind::pe_dma);
+  double byte_ps = 0;
+  for (const auto& [key, flow] : flows)
+    if (key.direction == direction)
+      byte_ps += static_cast<double>((flow.bytes - flow.queues).count()) *
+                 static_cast<double>(message_time(dma, tcm, key, 0_B).ps());
+  return Time::from_ps(static_cast<std::int64_t>(byte_ps / static_cast<double>(rates_->window->count())));
 }
 
 Bytes Workload::Queued::all_sent() const {

@@ -43,6 +43,7 @@ struct PeWork {
   PeCoord pe;
   Time issue;       // its CPU's overhead and dispatch
   Time gemm, math;  // of the units, while they compute
+  Time window;      // of a DMA channel, with its window full: every byte is in flight for a round trip
 };
 
 class Workload {
@@ -87,6 +88,7 @@ class Workload {
   struct Flow {  // between the PE and one memory, in one direction
     Bytes bytes;
     Bytes largest;  // of one message
+    Bytes queues;   // what receives put there, which have a channel of their own
   };
   enum Direction { read, write };
   struct FlowKey {
@@ -104,6 +106,7 @@ class Workload {
   };
 
   void add_flow(PeCoord pe, const FlowKey& key, const Flow& flow);
+  Time window_time(PeCoord pe, const std::map<FlowKey, Flow>& flows, Direction direction) const;
   void add_queued(PeCoord pe, const QueueSlots& way, const Queued& bytes);
   void add_passed(PeCoord pe, const QueueSlots& way, topology::NodeId memory, const Flow& flow);
   void cross(topology::NodeId from, topology::NodeId to, Bytes traffic, Bytes needed);

@@ -111,23 +111,38 @@ std::vector<Branch> pe_control(const Machine& machine) {
   };
 }
 
+/// Types whose peak is not that of f16, by peak: `f8e4m3, i8 16.4 TFLOP/s`.
+std::string other_peaks(const Machine& machine) {
+  const double usual = machine.pe_peak_tflops();
+  std::map<double, std::vector<std::string>, std::greater<>> types;
+  for (const DType type : kAllDTypes)
+    if (const double peak = machine.pe_peak_tflops(type); peak != usual)
+      types[peak].emplace_back(to_string(type));
+  std::string text;
+  for (const auto& [peak, names] : types) text += fmt::format("; {} {}", join(names), flops_text(peak));
+  return text;
+}
+
+std::string matrix_peak(const Machine& machine, const Figures& all) {
+  if (all.pe.gemm_tflops == 0) return "no behaviour to tell its peak";
+  const std::string others = other_peaks(machine);
+  return flops_text(all.pe.gemm_tflops) + (others.empty() ? "" : " in f16" + others);
+}
+
+std::string vector_peak(const Figures& all) {
+  return all.pe.math_gops == 0 ? "no behaviour to tell its peak" : ops_text(all.pe.math_gops) + " in f16";
+}
+
 std::vector<Branch> pe_engines(const Machine& machine, const Figures& all) {
   const ParamSet& dma = machine.at("pe.pe_dma");
-  const ParamSet& gemm = machine.at("pe.pe_gemm");
   const ParamSet& tcm = machine.at("pe.pe_tcm");
   return {
       component(machine, "pe.pe_dma", "pe_dma",
                 fmt::format("{}, {} each way to its router; {} in flight a channel", ns(dma), gbs(dma),
                             count_text(dma.integer("outstanding"), "transfer", "transfers"))),
       component(machine, "pe.pe_fetch_store", "pe_fetch_store", "between TCM and registers"),
-      component(machine, "pe.pe_gemm", "pe_gemm",
-                fmt::format("tile {} × {} × {} (M × K × N) in {} = {}", gemm.integer("tile_m"),
-                            gemm.integer("tile_k"), gemm.integer("tile_n"),
-                            count_text(gemm.integer("tile_cycles"), "cycle", "cycles"),
-                            flops_text(all.pe.gemm_tflops))),
-      component(machine, "pe.pe_math", "pe_math",
-                fmt::format("{} B a cycle = {} in f16", machine.at("pe.pe_math").integer("vector_bytes"),
-                            ops_text(all.pe.math_gops))),
+      component(machine, "pe.pe_gemm", "pe_gemm", matrix_peak(machine, all)),
+      component(machine, "pe.pe_math", "pe_math", vector_peak(all)),
       component(
           machine, "pe.pe_tcm", fmt::format("pe_tcm {}", mib(tcm, "capacity_mb")),
           fmt::format("read {}, write {}; {} for the scheduler, {} kernel scratch", gbs(tcm, "read_bw_gbs"),
@@ -157,6 +172,11 @@ Branch cubes(const Machine& machine, const Figures& all) {
            component(machine, "cube.m_cpu", "M CPU", ns(machine.at("cube.m_cpu"))), pes(machine, all)}};
 }
 
+std::string host_text(const ParamSet& host) {
+  return fmt::format("{}; {} to submit a request, {} to complete it", ns(host), ns(host, "submit_ns"),
+                     ns(host, "complete_ns"));
+}
+
 Branch system(const Machine& machine, const Figures& all) {
   const std::string& topology = machine.at("system.sips").text("topology");
   const MeshCoord grid = machine.sip_grid();
@@ -164,7 +184,7 @@ Branch system(const Machine& machine, const Figures& all) {
   return {"system",
           fmt::format("wires {} ns/mm, packets of {} B", machine.at("system").number("ns_per_mm"),
                       machine.at("fabric").integer("packet_bytes")),
-          {component(machine, "system.host", "host", ns(machine.at("system.host"))),
+          {component(machine, "system.host", "host", host_text(machine.at("system.host"))),
            component(machine, "system.switch", "switch",
                      fmt::format("{}, links {} each way", ns(machine.at("system.switch")),
                                  rate_text(all.pcie_gbs))),

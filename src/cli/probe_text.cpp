@@ -103,15 +103,21 @@ std::string times_table(const Catalogue& catalogue) {
 }
 
 std::string parts_table(const Catalogue& catalogue) {
+  const bool windows =
+      std::any_of(catalogue.cases.begin(), catalogue.cases.end(),
+                  [](const CatalogueCase& c) { return c.read.parts.window + c.write.parts.window > Time(); });
+  const auto window = [&](const std::string& column) {
+    return windows ? fmt::format(" {:>10}", column) : std::string();
+  };
   std::string text =
-      fmt::format("{:<28} {:<6} {:>10} {:>11} {:>14} {:>10} {:>10} {:>12}\n", "where the time goes, ns", "",
-                  "wires", "overheads", "serialisation", "memory", "ack", "= time");
+      fmt::format("{:<28} {:<6} {:>10} {:>11} {:>14} {:>10} {:>10}{} {:>12}\n", "where the time goes, ns", "",
+                  "wires", "overheads", "serialisation", "memory", "ack", window("window"), "= time");
   for (const CatalogueCase& c : catalogue.cases)
     for (const ProbeResult* r : {&c.write, &c.read})
-      text += fmt::format("{:<28} {:<6} {:>10} {:>11} {:>14} {:>10} {:>10} {:>12}\n",
+      text += fmt::format("{:<28} {:<6} {:>10} {:>11} {:>14} {:>10} {:>10}{} {:>12}\n",
                           r == &c.write ? c.distance.name : "", report::op_name(*r), ns(r->parts.wire),
                           ns(r->parts.overhead), ns(r->parts.serialization), ns(r->parts.memory),
-                          ns(r->parts.ack), ns(r->parts.total()));
+                          ns(r->parts.ack), window(ns(r->parts.window)), ns(r->parts.total()));
   const bool all_exact =
       std::all_of(catalogue.cases.begin(), catalogue.cases.end(),
                   [](const CatalogueCase& c) { return c.read.formula.exact && c.write.formula.exact; });
@@ -157,6 +163,7 @@ std::string probe_text(const Graph& graph, const ProbeResult& result) {
   part("serialisation", result.parts.serialization);
   part("memory", result.parts.memory, result.formula.exact ? "" : "     what the other parts leave");
   part("acknowledgement", result.parts.ack);
+  part("window", result.parts.window, "     the DMA engine has enough in flight");
   text += fmt::format("{:<16} {:>14} ns, {}\n", "formula", ns(result.formula.parts.total()),
                       !result.agrees()       ? std::string("which the simulation CONTRADICTS")
                       : result.formula.exact ? "the same"
@@ -166,6 +173,11 @@ std::string probe_text(const Graph& graph, const ProbeResult& result) {
   if (result.what.bytes > 0_B)
     text += fmt::format("{:<16} {:>14.2f} GB/s, {} of the bottleneck's {:.2f} GB/s\n", "effective",
                         result.effective_gbs(), percent(result.utilization()), result.bottleneck_gbs());
+  if (const auto& window = result.formula.window)
+    text +=
+        fmt::format("{:<16} {:>14.2f} GB/s: {} in flight, {} there and back; the slowest link {:.2f} GB/s\n",
+                    "window", window->gbs(), to_string(window->in_flight), to_string(window->round_trip),
+                    result.formula.bottleneck.gbs());
   text += fmt::format("\n{:<40} {:>12}\n", "the head is at", "after ns");
   ProbeLeg leg = ProbeLeg::ack;
   for (const ProbeHop& hop : result.hops) {

@@ -11,8 +11,13 @@ using topology::NodeId;
 using topology::NodeKind;
 
 ControlSpec ControlSpec::of(const topology::Machine& machine) {
-  return {machine.at("sip.io.io_cpu").time("overhead_ns"), machine.at("cube.m_cpu").time("overhead_ns"),
-          machine.at("launch").bytes("control_bytes"), machine.at("launch").text("start") == "barrier"};
+  const ParamSet& host = machine.at("system.host");
+  return {host.time("submit_ns"),
+          host.time("complete_ns"),
+          machine.at("sip.io.io_cpu").time("overhead_ns"),
+          machine.at("cube.m_cpu").time("overhead_ns"),
+          machine.at("launch").bytes("control_bytes"),
+          machine.at("launch").text("start") == "barrier"};
 }
 
 namespace {
@@ -185,8 +190,14 @@ void ControlPath::submit(ControlRequest& request) {
   request.late_starts_ = 0;
   request.latest_ = Time();
   request.state_ = std::make_unique<State>(request);
-  Route& route = fabric_.route(graph.host(), io_cpu(request.sip).node);
-  request.state_->step.send(*this, route, &ControlPath::at_io_cpu);
+  if (spec_.submit == Time()) return leave_host(*request.state_);
+  request.state_->step.wait(*this, fabric_.partition_of(graph.host()), request.submitted_ + spec_.submit,
+                            &ControlPath::leave_host);
+}
+
+void ControlPath::leave_host(State& state) {
+  Route& route = fabric_.route(fabric_.graph().host(), io_cpu(state.request.sip).node);
+  state.step.send(*this, route, &ControlPath::at_io_cpu);
 }
 
 void ControlPath::at_io_cpu(State& state) {
@@ -294,6 +305,12 @@ void ControlPath::answer(State& state) {
 }
 
 void ControlPath::back_at_host(State& state) {
+  if (spec_.complete == Time()) return complete(state);
+  sim::Partition& host = fabric_.partition_of(fabric_.graph().host());
+  state.step.wait(*this, host, host.now() + spec_.complete, &ControlPath::complete);
+}
+
+void ControlPath::complete(State& state) {
   ControlRequest& request = state.request;
   // Its memory may serve the next request. Messages with bytes leave traces in the partitions they come from.
   std::unique_ptr<State> over;

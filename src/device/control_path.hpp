@@ -16,9 +16,10 @@
 namespace kernbench::device {
 
 struct ControlSpec {
-  Time io_cpu, m_cpu;   // service times
-  Bytes message_bytes;  // 0: a signal
-  bool barrier = true;  // PEs start together
+  Time submit, complete;  // of the host: before a request leaves, after its completion has come
+  Time io_cpu, m_cpu;     // service times
+  Bytes message_bytes;    // 0: a signal
+  bool barrier = true;    // PEs start together
   static ControlSpec of(const topology::Machine& machine);
 };
 
@@ -89,6 +90,7 @@ class ControlPath {
   using State = ControlRequest::State;
 
   // In the order in which they follow each other.
+  void leave_host(State& state);
   void at_io_cpu(State& state);
   void fan_out(State& state);
   void at_m_cpu(Cube& cube);
@@ -100,6 +102,7 @@ class ControlPath {
   void back_at_io_cpu(Cube& cube);
   void answer(State& state);
   void back_at_host(State& state);
+  void complete(State& state);
 
   void make_cubes(State& state);
   Time make_legs(State& state);

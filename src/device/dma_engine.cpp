@@ -10,20 +10,21 @@ namespace kernbench::device {
 
 DmaSpec DmaSpec::of(const topology::Machine& machine) {
   const ParamSet& dma = machine.at("pe.pe_dma");
-  return {dma.time("overhead_ns") + machine.at("pe.pe_mmu").time("overhead_ns"),
+  return {dma.time("overhead_ns"), machine.at("pe.pe_mmu").time("overhead_ns"),
           static_cast<int>(dma.integer("outstanding"))};
 }
 
 DmaSpec DmaSpec::physical(const topology::Machine& machine) {
   DmaSpec spec = of(machine);
-  spec.overhead = machine.at("pe.pe_dma").time("overhead_ns");
+  spec.look_up = Time();
   return spec;
 }
 
 class DmaChannel::PieceAccess final : public Access {
  public:
-  explicit PieceAccess(DmaChannel& of) : channel_(of) {}
+  explicit PieceAccess(DmaChannel& of) : channel_(of) { keeps_order = !of.whole_; }
   DmaTransfer* transfer = nullptr;
+  Time held;
   PieceAccess* next = nullptr;  // idle
 
  private:
@@ -32,6 +33,7 @@ class DmaChannel::PieceAccess final : public Access {
     DmaTransfer& done = *transfer;
     done.at_memory = at_memory();
     done.through_memory = through_memory();
+    done.held = held;
     if (!channel_.whole_) {
       --channel_.load_.requests;
       channel_.load_.bytes -= extent().bytes();
@@ -50,7 +52,8 @@ DmaChannel::DmaChannel(Fabric& fabric, topology::NodeId node, const DmaSpec& spe
       spec_(spec),
       model_(model),
       whole_(model.whole()),
-      overhead_over_(*this) {}
+      overhead_over_(*this),
+      look_up_over_(*this) {}
 
 DmaChannel::~DmaChannel() = default;
 
@@ -61,6 +64,7 @@ void DmaChannel::issue(DmaTransfer& transfer) {
   (oldest_ ? newest_->next_ : oldest_) = &transfer;
   newest_ = &transfer;
   if (!next_start_) next_start_ = &transfer;
+  if (!next_look_up_) next_look_up_ = &transfer;
   ++open_;
   start_next();
 }
@@ -70,25 +74,44 @@ void DmaChannel::start_next() {
     ++accepted_;
     ++starting_;
     if (spec_.overhead == Time()) {
-      start_pieces();
+      begin_look_up();
     } else if (!overhead_over_.scheduled()) {
       partition_.schedule(overhead_over_, spec_.overhead);
     }
   }
 }
 
-/// The oldest command has had its overhead: its requests go out. The next one's overhead begins.
+/// The oldest command has had its overhead: its address is looked up. The next one's overhead begins.
+void DmaChannel::begin_look_up() {
+  DmaTransfer& transfer = *next_look_up_;
+  next_look_up_ = transfer.next_;
+  if (--starting_ > 0) partition_.schedule(overhead_over_, spec_.overhead);
+  if (spec_.look_up == Time()) return start_pieces();
+  transfer.looked_up_ = partition_.now() + spec_.look_up;
+  if (++looking_up_ == 1) partition_.schedule_at(look_up_over_, transfer.looked_up_);
+}
+
+/// Look-ups take equally long and overlap: they end in the order in which they began.
+void DmaChannel::end_look_ups() {
+  while (looking_up_ > 0 && next_start_->looked_up_ == partition_.now()) {
+    --looking_up_;
+    start_pieces();
+  }
+  if (looking_up_ > 0) partition_.schedule_at(look_up_over_, next_start_->looked_up_);
+}
+
+/// The oldest command's requests go out.
 void DmaChannel::start_pieces() {
   DmaTransfer& transfer = *next_start_;
   next_start_ = transfer.next_;
-  if (--starting_ > 0) partition_.schedule(overhead_over_, spec_.overhead);
   if (!whole_) return split(transfer);
-  for (const DmaTransfer::Piece& piece : transfer.pieces) request(transfer, piece);
+  for (const DmaTransfer::Piece& piece : transfer.pieces) request(transfer, piece, Time());
 }
 
-void DmaChannel::request(DmaTransfer& transfer, const DmaTransfer::Piece& piece) {
+void DmaChannel::request(DmaTransfer& transfer, const DmaTransfer::Piece& piece, Time held) {
   PieceAccess& access = accesses_.take(*this);
   access.transfer = &transfer;
+  access.held = held;
   // Within the TCM the bytes pass the engine: out by the one port, in by the other at the same rate.
   const auto end = piece.memory->node() == transfer.end ? node_ : transfer.end;
   access.start(*piece.memory, node_, end, transfer.direction, piece.extent, transfer.channel, &lane_);
@@ -103,7 +126,7 @@ void DmaChannel::split(DmaTransfer& transfer) {
     Bytes all;
     for (const models::DmaRows& rows : rows_) {
       all += rows.bytes();
-      waiting_.push_back({&transfer, {piece.memory, rows}});
+      waiting_.push_back({&transfer, {piece.memory, rows}, partition_.now()});
     }
     KB_ASSERT(all == piece.extent.bytes(), "the DMA model of {} made {} bytes of {}",
               fabric_.graph().path(node_), all.count(), piece.extent.bytes().count());
@@ -126,7 +149,7 @@ void DmaChannel::request_more() {
     waiting_.pop_front();
     ++load_.requests;
     load_.bytes += bytes;
-    request(*next.transfer, next.piece);
+    request(*next.transfer, next.piece, partition_.now() - next.since);
   }
 }
 

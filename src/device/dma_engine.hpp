@@ -14,7 +14,8 @@
 namespace kernbench::device {
 
 struct DmaSpec {
-  Time overhead;        // command accepted → first request on the fabric, the MMU's look-up included
+  Time overhead;        // of a command; one after the other
+  Time look_up;         // of its address, before its first request; of any number at once
   int outstanding = 8;  // transfers in flight, per channel
   static DmaSpec of(const topology::Machine& machine);
   /// For transfers between physical addresses: without the MMU's look-up.
@@ -37,8 +38,10 @@ class DmaTransfer {
   topology::NodeId end;       // where the data lies or goes in the PE: its TCM; or the engine itself
   std::vector<Piece> pieces;  // in order, at least one
 
-  /// Those of the piece that was done last; see Access.
+  /// Those of the request that was done last; see Access.
   Time at_memory, through_memory;
+  /// How long that request was held back: the engine had enough in flight.
+  Time held;
 
  protected:
   friend class DmaChannel;
@@ -49,6 +52,7 @@ class DmaTransfer {
 
  private:
   DmaTransfer* next_ = nullptr;  // of its channel
+  Time looked_up_;               // when its address is known
   std::uint32_t pieces_open_ = 0;
   std::uint32_t pieces_inside_ = 0;  // not yet left
 };
@@ -69,10 +73,12 @@ class alignas(64) DmaChannel {
   class PieceAccess;
 
   void start_next();
+  void begin_look_up();
+  void end_look_ups();
   void start_pieces();
   void split(DmaTransfer& transfer);
   void request_more();
-  void request(DmaTransfer& transfer, const DmaTransfer::Piece& piece);
+  void request(DmaTransfer& transfer, const DmaTransfer::Piece& piece, Time held);
   void piece_left(DmaTransfer& transfer);
   void piece_done(DmaTransfer& transfer);
   void retire();
@@ -86,17 +92,21 @@ class alignas(64) DmaChannel {
   // Transfers that have not retired are a list.
   DmaTransfer* oldest_ = nullptr;
   DmaTransfer* newest_ = nullptr;
-  DmaTransfer* next_start_ = nullptr;  // the oldest whose requests have not gone out
-  int open_ = 0;                       // all of them
-  int accepted_ = 0;                   // of these, from the oldest on: those in flight,
-  int starting_ = 0;                   // and within their overhead
-  int done_early_ = 0;                 // waiting for an older one to retire
-  sim::MemberEvent<&DmaChannel::start_pieces> overhead_over_;
+  DmaTransfer* next_look_up_ = nullptr;  // the oldest whose overhead is not over
+  DmaTransfer* next_start_ = nullptr;    // the oldest whose requests have not gone out
+  int open_ = 0;                         // all of them
+  int accepted_ = 0;                     // of these, from the oldest on: those in flight,
+  int starting_ = 0;                     // of these, within or before their overhead,
+  int looking_up_ = 0;                   // or within their look-up
+  int done_early_ = 0;                   // waiting for an older one to retire
+  sim::MemberEvent<&DmaChannel::begin_look_up> overhead_over_;
+  sim::MemberEvent<&DmaChannel::end_look_ups> look_up_over_;
   Lane lane_;  // data of writes leaves in order
   // Where the model has a say: requests that have not gone out, and what is open of those that have.
   struct Waiting {
     DmaTransfer* transfer;
     DmaTransfer::Piece piece;
+    Time since;
   };
   std::deque<Waiting> waiting_;
   models::DmaLoad load_;
@@ -111,7 +121,7 @@ class DmaEngine {
       : partition_(fabric.partition_of(node)),
         node_(node),
         send_overhead_(DmaSpec::physical(machine).overhead),
-        look_up_(DmaSpec::of(machine).overhead - send_overhead_),
+        look_up_(DmaSpec::of(machine).look_up),
         read_(fabric, node, DmaSpec::of(machine), model),
         write_(fabric, node, DmaSpec::of(machine), model),
         queue_read_(fabric, node, DmaSpec::physical(machine), model),

@@ -119,6 +119,8 @@ class alignas(64) Access : private Message, private AccessStep {
   void written(Time at);
   /// Who asks, in the order of the machine.
   std::uint32_t issuer() const { return issuer_.index; }
+  /// Data that is read comes in the order of the requests, also out of a memory that would send it in turns.
+  bool keeps_order = false;
 
  protected:
   /// A read: the last byte is at `end`. A write: the acknowledgement is at the issuer.
@@ -171,7 +173,10 @@ class PortMemory final : public Memory {
   using Memory::Memory;
 
  private:
-  void serve_read(Access& access) override { fabric_.send(access.data()); }
+  void serve_read(Access& access) override {
+    Message& data = access.data();
+    access.keeps_order ? data.route->answers.send(fabric_, data) : fabric_.send(data);
+  }
   Time finish_write(Access&) override { return partition().now(); }
 };
 

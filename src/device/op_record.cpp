@@ -13,7 +13,7 @@ std::string_view to_string(OpKind kind) {
 std::string_view to_string(Resource resource) {
   constexpr std::array<std::string_view, kResources> kNames = {"none",  "fabric",  "memory",    "tcm_read",
                                                                "gemm",  "math",    "tcm_write", "cpu",
-                                                               "queue", "control", "host_link"};
+                                                               "queue", "control", "host_link", "window"};
   return kNames[static_cast<std::size_t>(resource)];
 }
 
@@ -21,6 +21,30 @@ std::string_view to_string(Reason reason) {
   constexpr std::array<std::string_view, kReasons> kNames = {"operand", "engine", "queue", "credit",
                                                              "scratch", "issue",  "start"};
   return kNames[static_cast<std::size_t>(reason)];
+}
+
+bool is_dma(OpKind kind) {
+  switch (kind) {
+    case OpKind::dma_read:
+    case OpKind::dma_write:
+    case OpKind::load_scalar:
+    case OpKind::tile_dma_in:
+    case OpKind::tile_dma_out:
+      return true;
+    case OpKind::gemm:
+    case OpKind::math:
+    case OpKind::ipcq_send:
+    case OpKind::ipcq_recv:
+    case OpKind::tile_gemm:
+    case OpKind::tile_math:
+    case OpKind::program:
+    case OpKind::host_write:
+    case OpKind::host_read:
+    case OpKind::host_map:
+    case OpKind::host_launch:
+      break;
+  }
+  return false;
 }
 
 std::array<Resource, 4> phase_resources(OpKind kind) {

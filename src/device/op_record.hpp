@@ -61,8 +61,9 @@ enum class Resource : std::uint8_t {
   queue,
   control,
   host_link,
+  window,  // a transfer's bytes held back: its DMA engine had enough in flight
 };
-inline constexpr std::size_t kResources = 11;
+inline constexpr std::size_t kResources = 12;
 std::string_view to_string(Resource resource);
 
 /// The constraint that was met last before an operation could start. Of several met at one instant, the first
@@ -125,6 +126,11 @@ static_assert(sizeof(OpRecord) == 64);
 
 /// The phases a kind's records have, in order; `none` after the last.
 std::array<Resource, 4> phase_resources(OpKind kind);
+
+/// Transfers of a DMA engine have three phases, of which the first may begin with a wait for the engine's window. Its length is
+/// the word that they leave free.
+inline constexpr std::size_t kHeldPhase = 2;
+bool is_dma(OpKind kind);
 
 /// A program at work, or a request of the host: where records come from.
 struct Origin {

@@ -76,6 +76,7 @@ void Pe::DmaOp::on_retired() {
   if (!pieces.empty()) {
     record.phase[0] = packed_phase(at_memory - taken);
     record.phase[1] = packed_phase(through_memory - at_memory);
+    record.phase[kHeldPhase] = packed_phase(held);
   }
   pe_.writer_.write(ref, cause, record);
   if (kind == isa::CommandKind::atomic && direction == Direction::read) return write_back();

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "kernbench/error.hpp"
 
 namespace kernbench::device {
@@ -12,6 +14,11 @@ using topology::NodeKind;
 
 double ProbeResult::effective_gbs() const {
   return total == Time() ? 0 : static_cast<double>(what.bytes.count()) / total.ns();
+}
+
+double ProbeResult::bottleneck_gbs() const {
+  const double link = formula.bottleneck.gbs();
+  return formula.window ? std::min(link, formula.window->gbs()) : link;
 }
 
 bool ProbeResult::agrees() const {
@@ -81,6 +88,7 @@ class Prober::Travel final : public FabricWatcher {
       return access_.start(memory(), what_.from, what_.from, *what_.op, extent);
     transfer_.direction = *what_.op;
     transfer_.end = what_.from;
+    transfer_.held = Time();
     transfer_.pieces = {{&memory(), extent}};
     device_.dma({from.sip, from.cube, from.pe}).issue(transfer_);
   }
@@ -102,7 +110,8 @@ class Prober::Travel final : public FabricWatcher {
 
   Time issue() const {
     const bool by_dma = device_.graph().node(what_.from).kind == NodeKind::pe_dma;
-    return by_dma ? DmaSpec::of(device_.machine()).overhead : Time();
+    const DmaSpec spec = DmaSpec::of(device_.machine());
+    return by_dma ? spec.overhead + spec.look_up : Time();
   }
 
   /// The way of the first packet. An engine may split the transfer: the messages behind its first one go the same way later.

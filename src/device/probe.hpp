@@ -19,7 +19,8 @@ struct ProbeResult {
   Time packet_by_packet;       // the total without the shortcut of messages in one piece
 
   double effective_gbs() const;
-  double bottleneck_gbs() const { return formula.bottleneck.gbs(); }
+  /// Of the slowest link, or of the window where that lets less through.
+  double bottleneck_gbs() const;
   double utilization() const { return effective_gbs() / bottleneck_gbs(); }
   /// Equal to the formula, or not below it where it is a lower bound; and the same packet by packet.
   bool agrees() const;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
+#include <memory>
 
 namespace kernbench::device {
 namespace {
@@ -58,13 +60,17 @@ models::MemoryFormula memory_formula(const Machine& machine, NodeKind kind) {
   return hbm.formula ? hbm.formula(machine.at("cube.hbm")) : models::MemoryFormula{};
 }
 
+std::unique_ptr<models::DmaModel> dma_model(const Machine& machine) {
+  return machine.behaviour<models::DmaFactory>("pe.pe_dma")(machine.at("pe.pe_dma"));
+}
+
 /// The impl of a component on the way that no formula is known of; empty if there is none.
 std::string without_formula(const Machine& machine, const Graph& graph, const ProbeCase& what, bool by_dma) {
   const bool is_hbm = what.op && graph.node(what.to).kind == NodeKind::hbm_ctrl;
   if (is_hbm && !machine.behaviour<models::MemoryBehaviour>("cube.hbm").formula)
     return machine.group("cube.hbm").impl;
-  if (by_dma && !machine.behaviour<models::DmaFactory>("pe.pe_dma")(machine.at("pe.pe_dma"))->whole())
-    return machine.group("pe.pe_dma").impl;
+  const auto dma = dma_model(machine);
+  if (by_dma && !dma->whole() && !dma->window()) return machine.group("pe.pe_dma").impl;
   for (const char* path : kLinkComponents)
     if (!machine.behaviour<models::LinkFactory>(path)(machine.at(path))->regular())
       return machine.group(path).impl;
@@ -136,6 +142,73 @@ ProbeFormula write_formula(const Graph& graph, const ProbeCase& what, Time issue
   return formula;
 }
 
+/// Requests of a transfer go out within a window, and end in order: each its round trip after it went out, and its own time on
+/// the slowest link after the one before it.
+class Windowed {
+ public:
+  Windowed(const models::DmaModel& model, Time latency, Bandwidth slowest)
+      : model_(model), latency_(latency), slowest_(slowest) {}
+
+  /// When the last one ends.
+  Time end(const std::vector<models::DmaRows>& requests) {
+    for (const models::DmaRows& request : requests) {
+      const Bytes bytes = request.bytes();
+      while (!open_.empty() && !model_.may_request(load_, bytes)) oldest_ends();
+      open_.push_back({bytes, std::max(now_ + round_trip(bytes), last_ + slowest_.time_for(bytes))});
+      last_ = open_.back().end;
+      ++load_.requests;
+      load_.bytes += bytes;
+      most_ = std::max(most_, load_.bytes);
+    }
+    return last_;
+  }
+  Time round_trip(Bytes bytes) const { return latency_ + slowest_.time_for(bytes); }
+  Bytes most_in_flight() const { return most_; }
+
+ private:
+  struct Open {
+    Bytes bytes;
+    Time end;
+  };
+  void oldest_ends() {
+    now_ = open_.front().end;
+    load_.bytes -= open_.front().bytes;
+    --load_.requests;
+    open_.pop_front();
+  }
+
+  const models::DmaModel& model_;
+  const Time latency_;
+  const Bandwidth slowest_;
+  std::deque<Open> open_;
+  models::DmaLoad load_{.transfers = 1};
+  Time now_, last_;
+  Bytes most_;
+};
+
+/// What the window adds to a transfer that would otherwise take as long as `formula` says. Every request has the same way, and
+/// pays the memory once.
+void add_window(const Machine& machine, const ProbeCase& what, Time issue, ProbeFormula& formula) {
+  const auto model = dma_model(machine);
+  if (model->whole()) return;
+  std::vector<models::DmaRows> requests;
+  model->split({.offset = what.offset, .row_bytes = what.bytes.count()}, requests);
+  const Time alone = formula.parts.total() - issue;
+  Windowed windowed(*model, alone - formula.parts.serialization, formula.bottleneck);
+  const Time end = windowed.end(requests);
+  if (end > alone) formula.parts.window = end - alone;
+  for (ProbeHop& hop : formula.hops)
+    if (hop.leg == ProbeLeg::ack) hop.head += formula.parts.window;
+  const std::int64_t packet = machine.at("fabric").bytes("packet_bytes").count();
+  Bytes longest;
+  for (const models::DmaRows& request : requests) {
+    longest = std::max(longest, request.bytes());
+    formula.exact &= requests.size() == 1 ||
+                     (request.row_bytes % packet == 0 && formula.bottleneck.is_whole_time(request.bytes()));
+  }
+  if (requests.size() > 1) formula.window = {windowed.most_in_flight(), windowed.round_trip(longest)};
+}
+
 }  // namespace
 
 bool is_memory(NodeKind kind) {
@@ -161,6 +234,7 @@ ProbeFormula probe_formula(const Machine& machine, const Graph& graph, const Pro
   formula.without = without_formula(machine, graph, what, by_dma);
   formula.exact = kind != NodeKind::hbm_ctrl ||
                   (adds.bursts_alike && channels_keep_up(machine, what, formula.bottleneck));
+  if (by_dma && formula.without.empty()) add_window(machine, what, issue, formula);
   formula.exact &= formula.without.empty();
   return formula;
 }

@@ -24,10 +24,10 @@ struct ProbeCase {
 bool is_memory(topology::NodeKind kind);
 
 /// Where the time goes. Wires and overheads of a read are those of request and data; of a write those of the
-/// data alone: its acknowledgement is a part of its own.
+/// data alone: its acknowledgement is a part of its own. `window`: the DMA engine waits with enough in flight.
 struct ProbeParts {
-  Time wire, overhead, serialization, memory, ack;
-  Time total() const { return wire + overhead + serialization + memory + ack; }
+  Time wire, overhead, serialization, memory, ack, window = {};
+  Time total() const { return wire + overhead + serialization + memory + ack + window; }
   bool operator==(const ProbeParts&) const = default;
 };
 
@@ -42,12 +42,20 @@ struct ProbeHop {
   bool operator==(const ProbeHop&) const = default;
 };
 
+/// What an engine's window lets through: so many bytes in flight in the time of one request, there and back.
+struct WindowLimit {
+  Bytes in_flight;
+  Time round_trip;
+  double gbs() const { return static_cast<double>(in_flight.count()) / round_trip.ns(); }
+};
+
 struct ProbeFormula {
   ProbeParts parts;
   std::vector<ProbeHop> hops;
-  Bandwidth bottleneck;  // the slowest link of the data's way
-  bool exact = true;     // else the formula is a lower bound
-  std::string without;   // an impl on the way that has no formula: its part is measured, not foretold
+  std::optional<WindowLimit> window = {};  // of a transfer that is cut into requests
+  Bandwidth bottleneck;                    // the slowest link of the data's way
+  bool exact = true;                       // else the formula is a lower bound
+  std::string without;  // an impl on the way that has no formula: its part is measured, not foretold
 };
 
 ProbeFormula probe_formula(const topology::Machine& machine, const topology::Graph& graph,

@@ -1,5 +1,5 @@
 // Requests of the host: memory writes and reads, MMU maps. Each says how long it took, from leaving the host to its
-// completion there. (Launches are in launch.hpp.)
+// completion there: host.submit_ns and host.complete_ns are part of it. (Launches are in launch.hpp.)
 #pragma once
 
 #include <functional>
@@ -38,6 +38,9 @@ class HostTransfer {
 
  private:
   class Part;
+  void leave();
+  void part_done(const Part& part);
+  void complete();
 
   Device& device_;
   const Direction direction_;
@@ -47,6 +50,8 @@ class HostTransfer {
   Time submitted_;
   Time completed_ = Time::never();
   Time at_memory_, through_memory_;
+  sim::MemberEvent<&HostTransfer::leave> submit_over_;
+  sim::MemberEvent<&HostTransfer::complete> complete_over_;
 };
 
 /// A control message to the MMUs of all PEs of some cubes of a SIP.

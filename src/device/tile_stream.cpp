@@ -172,6 +172,7 @@ void TileStream::start_transfer(Step& step, bool is_a) {
 void TileStream::issue(Transfer& transfer) {
   transfer.self = pe_.next_serial();
   transfer.started = transfer.at_memory = transfer.through_memory = pe_.partition_.now();
+  transfer.held = Time();
   transfer.end = pe_.tcm_;
   transfer.pieces.empty() ? transfer_retired(transfer) : pe_.dma_.issue(transfer);
 }
@@ -214,6 +215,7 @@ void TileStream::transfer_retired(Transfer& transfer) {
     r.amount += static_cast<std::uint64_t>(piece.extent.bytes().count());
   r.phase[0] = packed_phase(transfer.at_memory - transfer.started);
   r.phase[1] = packed_phase(transfer.through_memory - transfer.at_memory);
+  r.phase[kHeldPhase] = packed_phase(transfer.held);
   pe_.writer_.write(transfer.self, transfer.cause, r);
   const Cause retired = Cause::at(transfer.self, pe_.partition_.now(), in ? Reason::operand : Reason::engine);
   idle_transfers_.give_back(transfer);
@@ -244,7 +246,7 @@ void TileStream::compute(Step& step) {
   const Tile& t = step.tile;
   const bool last = t.k + 1 == kt_;
   const bool has_epilogue = spec_->step_count > 0;
-  const models::Product product{t.rows, t.depth, t.cols, a_.dtype, b_.dtype, out_.dtype};
+  const models::Product product{t.rows, t.depth, t.cols, a_.dtype, b_.dtype, out_.dtype, step.number > 0};
   step.compute = pe_.spec_.time_of(product);
   step.move(pe_.spec_.matrix->moved(product,
                                     {Bytes(t.rows * t.depth * a_.itemsize + t.depth * t.cols * b_.itemsize),

@@ -7,6 +7,7 @@
 #include <deque>
 #include <map>
 #include <random>
+#include <utility>
 
 namespace kernbench::models {
 namespace {
@@ -42,11 +43,12 @@ std::string text(const Product& p) { return fmt::format("a product of {} × {} �
 double tile_by_tile(const MatrixModel& model, const Product& p, const TileShape& tile) {
   const auto end = [](std::int64_t extent) { return std::max<std::int64_t>(extent, 1); };
   double sum = 0;
+  bool goes_on = false;
   for (std::int64_t m = 0; m < end(p.m); m += tile.m)
     for (std::int64_t n = 0; n < end(p.n); n += tile.n)
       for (std::int64_t k = 0; k < end(p.k); k += tile.k)
         sum += model.cycles({std::min(tile.m, p.m - m), std::min(tile.k, p.k - k), std::min(tile.n, p.n - n),
-                             p.a, p.b, p.out});
+                             p.a, p.b, p.out, std::exchange(goes_on, true)});
   return sum;
 }
 
@@ -57,11 +59,16 @@ Complaints broken_promises(const MatrixModel& model) {
   const TileShape tile = model.tile();
   if (tile.m < 1 || tile.k < 1 || tile.n < 1)
     return {fmt::format("its tile is {} × {} × {}: every extent is at least 1", tile.m, tile.k, tile.n)};
-  if (model.peak_macs() <= 0)
-    all.push_back(fmt::format("its peak is {} multiply-adds a cycle", model.peak_macs()));
+  for (const DType type : kAllDTypes)
+    if (model.peak_macs(type) <= 0)
+      all.push_back(
+          fmt::format("its peak in {} is {} multiply-adds a cycle", to_string(type), model.peak_macs(type)));
   Dice dice(1);
   for (int i = 0; i < kRounds && all.size() < 8; ++i) {
-    const Product p{dice.pick(0, 4 * tile.m), dice.pick(0, 4 * tile.k), dice.pick(0, 4 * tile.n)};
+    constexpr auto kTypes = static_cast<std::int64_t>(kAllDTypes.size());
+    const auto type = [&] { return kAllDTypes[static_cast<std::size_t>(dice.pick(0, kTypes - 1))]; };
+    const Product p{dice.pick(0, 4 * tile.m), dice.pick(0, 4 * tile.k), dice.pick(0, 4 * tile.n), type(),
+                    type()};
     const double cycles = model.cycles(p);
     check_cycles(all, cycles, model.cycles(p), text(p));
     check_moved(all, model.moved(p, {Bytes(2 * p.k * (p.m + p.n)), Bytes(2 * p.m * p.n)}), text(p));

@@ -22,6 +22,10 @@ class LaneVectorUnit final : public VectorModel {
     return what.kind == MathKind::reduction ? all + fold_cycles(lanes) : all;
   }
   std::optional<double> at_least(const VectorWork& work) const override { return cycles(work); }
+  /// A unit that takes no cycles is a model without a cost; its peak is what one cycle would give.
+  double peak_elements(DType type) const override {
+    return static_cast<double>(vector_bytes_) / itemsize(type) / std::max(1.0, cycles_[0]);
+  }
 
  private:
   /// Lanes fold in halves.

@@ -109,7 +109,10 @@ Time compulsory_bound(const topology::Machine& machine, std::span<const Tensor> 
   for (const auto& [pe, n] : bytes) most = std::max(most, n);
   const Time moving = machine.at("cube.hbm").bandwidth("hbm_to_router_bw_gbs").time_for(Bytes(most));
   // A multiply-add is two operations, and a TFLOP/s a thousand of them in a nanosecond.
-  const double ns = 2e-3 * static_cast<double>(macs_per_pe) / machine.pe_peak_tflops();
+  // What is multiplied is of a type of one of the tensors.
+  double peak = 0;
+  for (const Tensor& tensor : tensors) peak = std::max(peak, machine.pe_peak_tflops(tensor.dtype()));
+  const double ns = macs_per_pe == 0 ? 0 : 2e-3 * static_cast<double>(macs_per_pe) / peak;
   return std::max(moving, Time::from_ns(ns));
 }
 

@@ -4,6 +4,7 @@
 #include <pybind11/stl.h>
 
 #include <cstring>
+#include <map>
 #include <unordered_map>
 
 #include "kernbench/error.hpp"
@@ -266,6 +267,8 @@ py::object to_python(const ParamValue& value) {
       [](const auto& v) -> py::object {
         if constexpr (std::is_same_v<std::decay_t<decltype(v)>, std::monostate>)
           return py::none();
+        else if constexpr (std::is_same_v<std::decay_t<decltype(v)>, NumberTable>)
+          return py::cast(std::map<std::string, double>(v.begin(), v.end()));
         else
           return py::cast(v);
       },

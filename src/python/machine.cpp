@@ -56,7 +56,12 @@ void bind_machine(py::module_& m) {
       .def_property_readonly("sip_grid",
                              [](const Machine& x) { return py::make_tuple(x.sip_grid().x, x.sip_grid().y); })
       .def_property_readonly("hbm_slice_bytes", &Machine::hbm_slice)
-      .def_property_readonly("pe_peak_tflops", &Machine::pe_peak_tflops)
+      .def_property_readonly(
+          "pe_peak_tflops", [](const Machine& x) { return x.pe_peak_tflops(); },
+          "One PE's matrix unit in f16.")
+      .def(
+          "peak_tflops", [](const Machine& x, DType dtype) { return x.pe_peak_tflops(dtype); },
+          py::arg("dtype"), "One PE's matrix unit in operands of a dtype.")
       .def_property_readonly("idealised", &Machine::idealised,
                              "What this machine models as free, or nearly so.")
       .def_property_readonly("paths",

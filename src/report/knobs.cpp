@@ -23,6 +23,7 @@ std::optional<std::string> faster(const topology::Machine& machine, const std::s
   if (params.find(name) == nullptr || !params.has(name)) return std::nullopt;
   const ParamValue& value = params.value(name);
   if (const auto* whole = std::get_if<std::int64_t>(&value)) {
+    if (*whole == 0) return std::nullopt;  // nothing to change: it costs nothing, or it is not bounded
     if (change == Change::doubled) return fmt::format("{}", 2 * *whole);
     return *whole > 0 && *whole % 2 == 0 ? std::optional(fmt::format("{}", *whole / 2)) : std::nullopt;
   }
@@ -57,6 +58,7 @@ const std::vector<Knob>& knobs() {
        "fetches of operands, and transfers out of TCM"},
       {"TCM write", {"pe.pe_tcm.write_bw_gbs"}, Change::doubled, "stores of results, and transfers into TCM"},
       {"matrix unit", {"pe.pe_gemm.tile_cycles"}, Change::halved, "cycles of a tile"},
+      {"matrix fill", {"pe.pe_gemm.fill_cycles"}, Change::halved, "cycles before a product's first tile"},
       {"vector unit", {"pe.pe_math.vector_bytes"}, Change::doubled, "bytes a cycle"},
       {"PE port", {"pe.pe_dma.bw_gbs"}, Change::doubled, "between a PE and its router"},
       {"router links", {"cube.routers.bw_gbs"}, Change::doubled, "inside a cube"},
@@ -81,6 +83,11 @@ const std::vector<Knob>& knobs() {
       {"address look-up", {"pe.pe_mmu.overhead_ns"}, Change::halved, "the PE's MMU"},
       {"queue engine", {"pe.pe_ipcq.overhead_ns"}, Change::halved, "a send or receive"},
       {"DMA start", {"pe.pe_dma.overhead_ns"}, Change::halved, "a transfer's own overhead"},
+      {"DMA window", {"pe.pe_dma.window_bytes"}, Change::doubled, "bytes of a channel in flight"},
+      {"launch cost",
+       {"system.host.submit_ns", "system.host.complete_ns"},
+       Change::halved,
+       "the host's own part of every request"},
       {"wires", {"system.ns_per_mm"}, Change::halved, "every wire of the machine"},
       {"DMA in flight", {"pe.pe_dma.outstanding"}, Change::doubled, "transfers of a channel; kernel side"},
       {"tile buffers",

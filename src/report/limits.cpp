@@ -36,6 +36,9 @@ std::string_view advice_of(LimitKind kind) {
       return "fuse vector operations, use a smaller dtype, or share them among more PEs";
     case LimitKind::credits:
       return "more slots per queue (ccl.defaults.n_slots), or receive earlier";
+    case LimitKind::window:
+      return "a larger window (pe.pe_dma.window_bytes), or data nearer to who uses it: bytes in flight / "
+             "round trip is the rate";
     case LimitKind::launches:
       return "fewer, larger launches: each pays its way from the host to the PEs and back";
     case LimitKind::issue:
@@ -144,6 +147,7 @@ class Finder {
     if (op == "host_write" || op == "host_read") return LimitKind::transfers;
     if (op == "program" || op.starts_with("host_") || piece.what == "wait_start") return LimitKind::launches;
     if (op == "ipcq_send" && piece.reason == "credit") return LimitKind::credits;
+    if (piece.what == "window") return LimitKind::window;
     if (piece.what == "wait_issue" || piece.what == "cpu") return LimitKind::issue;
     return LimitKind::latency;
   }
@@ -158,6 +162,8 @@ class Finder {
     }
     const auto on_path = [&](LimitKind kind, const char* why) { add(kind, "", share(times[kind]), why); };
     on_path(LimitKind::credits, "on the critical path, sends wait until a slot of their queue is free");
+    on_path(LimitKind::window,
+            "on the critical path, bytes are not asked for: a DMA engine has enough in flight");
     on_path(LimitKind::launches,
             "the critical path goes through requests of the host and their way to the PEs and back");
     on_path(LimitKind::issue, "on the critical path, commands wait for the PE's CPU to issue them");
@@ -186,9 +192,9 @@ class Finder {
 }  // namespace
 
 std::string_view to_string(LimitKind kind) {
-  constexpr std::array<std::string_view, 11> kNames = {
-      "HBM",           "link",     "TCM port",      "SRAM",           "matrix unit", "vector unit",
-      "queue credits", "launches", "command issue", "host transfers", "latency"};
+  constexpr std::array<std::string_view, 12> kNames = {
+      "HBM",           "link",       "TCM port", "SRAM",          "matrix unit",    "vector unit",
+      "queue credits", "DMA window", "launches", "command issue", "host transfers", "latency"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 

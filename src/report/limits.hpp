@@ -17,6 +17,7 @@ enum class LimitKind {
   gemm,       // a PE's matrix unit
   math,       // a PE's vector unit
   credits,    // sends wait for a free slot of a queue
+  window,     // a DMA engine has as much in flight as it may
   launches,   // the host's requests, their way to the PEs and back
   issue,      // the PE's CPU
   transfers,  // the host writes and reads tensors

@@ -50,7 +50,8 @@ int phases_of_kind(OpKind kind) {
   return count;
 }
 
-/// The words that phases leave free are the message's: its number, and of a receive its ring.
+/// The words that phases leave free are the message's: its number, and of a receive its ring; of a transfer, what it waited for
+/// its window.
 struct FreeWords {
   MaybeInteger message, queue;
 };
@@ -149,7 +150,7 @@ OpNumbers::OpNumbers(const trace::Records& records) : numbers_(records.size()) {
 void OpRowWriter::write(trace::OpId id, const OpRecord& r, MaybeInteger queue) {
   const trace::OriginInfo& origin = run_.origin(r);
   const bool host = origin.is_host();
-  const auto phases = trace::phases_of(r);
+  const auto phases = trace::phases_of_kind(r);
   const auto phase = [&](int i) {
     return i < phases.count ? MaybeInteger(phases.length[static_cast<std::size_t>(i)].ps()) : MaybeInteger();
   };

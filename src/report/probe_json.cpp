@@ -21,7 +21,8 @@ Json parts_json(const ProbeParts& parts) {
           {"overhead_ns", parts.overhead.ns()},
           {"serialization_ns", parts.serialization.ns()},
           {"memory_ns", parts.memory.ns()},
-          {"ack_ns", parts.ack.ns()}};
+          {"ack_ns", parts.ack.ns()},
+          {"window_ns", parts.window.ns()}};
 }
 
 Json point_json(const ProbeResult& result) {
@@ -54,6 +55,10 @@ Json probe_json(const topology::Graph& graph, const ProbeResult& result) {
                {"bottleneck_gbs", result.bottleneck_gbs()},
                {"utilization", result.utilization()},
                {"hops", Json::array()}};
+  if (const auto& window = result.formula.window)
+    json["window"] = {{"in_flight_bytes", window->in_flight.count()},
+                      {"round_trip_ns", window->round_trip.ns()},
+                      {"gbs", window->gbs()}};
   for (const device::ProbeHop& hop : result.hops)
     json["hops"].push_back(
         {{"node", graph.path(hop.node)}, {"at_ns", hop.head.ns()}, {"leg", leg_name(hop.leg)}});

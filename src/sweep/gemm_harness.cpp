@@ -63,9 +63,10 @@ Json constants_json(const GemmConstants& constants) {
   return list;
 }
 
-GemmConstants constants_of(const Plan& plan, const Point& point, const Registry& registry) {
+GemmConstants constants_of(const Plan& plan, const Point& point, const Registry& registry,
+                           DType type = DType::f16) {
   return GemmConstants(
-      topology::load_machine(plan.machine, words_of(plan, point, Reach::machine), registry.components));
+      topology::load_machine(plan.machine, words_of(plan, point, Reach::machine), registry.components), type);
 }
 
 /// A point with the values of a record.
@@ -91,7 +92,8 @@ Json gemm_sweep(const Plan& plan, const std::vector<Json>& records, const Regist
       {"points", Json::array()}};
   for (const Json& record : records) {
     if (record.at("run").is_null() || record.at("run").at("stages").is_null()) continue;
-    const GemmConstants constants = constants_of(plan, point_of(record), registry);
+    const DType type = parse_dtype(record.at("run").at("options").at("dtype").get<std::string>());
+    const GemmConstants constants = constants_of(plan, point_of(record), registry, type);
     Json point = point_json(record, constants);
     if (constants_json(constants) != out["constants"]) point["constants"] = constants_json(constants);
     out["points"].push_back(std::move(point));

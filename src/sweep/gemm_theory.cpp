@@ -31,10 +31,13 @@ struct StepBytes {
 
 }  // namespace
 
-GemmConstants::GemmConstants(const topology::Machine& machine) {
-  const ParamSet &gemm = machine.at("pe.pe_gemm"), &tcm = machine.at("pe.pe_tcm");
-  tile_m = gemm.integer("tile_m"), tile_k = gemm.integer("tile_k"), tile_n = gemm.integer("tile_n");
-  tile_ns = static_cast<double>(gemm.integer("tile_cycles")) / machine.at("pe").number("clock_ghz");
+GemmConstants::GemmConstants(const topology::Machine& machine, DType type) {
+  const ParamSet& tcm = machine.at("pe.pe_tcm");
+  const auto unit = machine.behaviour<models::MatrixFactory>("pe.pe_gemm")(machine.at("pe.pe_gemm"));
+  const models::TileShape tile = unit->tile();
+  tile_m = tile.m, tile_k = tile.k, tile_n = tile.n;
+  tile_ns =
+      unit->cycles({tile.m, tile.k, tile.n, type, type, type, true}) / machine.at("pe").number("clock_ghz");
   hbm_gbs = machine.at("cube.hbm").bandwidth("hbm_to_router_bw_gbs").gbs();
   dma_gbs = machine.at("pe.pe_dma").bandwidth("bw_gbs").gbs();
   tcm_read_gbs = tcm.bandwidth("read_bw_gbs").gbs(), tcm_write_gbs = tcm.bandwidth("write_bw_gbs").gbs();

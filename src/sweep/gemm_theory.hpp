@@ -16,7 +16,8 @@ struct GemmConstants {
   double hbm_gbs = 0, dma_gbs = 0;             // the PE's slice; its port
   double tcm_read_gbs = 0, tcm_write_gbs = 0;  // its memory's ports
 
-  explicit GemmConstants(const topology::Machine& machine);
+  /// `type`: of the operands.
+  explicit GemmConstants(const topology::Machine& machine, DType type = DType::f16);
 };
 
 /// A constant as people read it, and where it comes from.

@@ -1,7 +1,10 @@
 // The kinds that ship: one function per part of the machine, one line per parameter.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text.hpp"
+#include "kernbench/dtype.hpp"
 #include "kernbench/math_op.hpp"
 #include "kernbench/registry.hpp"
 #include "models/shipped.hpp"
@@ -42,8 +45,26 @@ Kind kind(const std::string& name, const std::string& doc, std::vector<Param> pa
 /// What routers and the like do with the packets that want one of their links.
 Behaviour first_come() { return models::links<models::RegularLink>(); }
 
+/// Below this no driver hands over a request.
+constexpr double kLeastSubmitNs = 100;
+
+Kind host() {
+  Kind host = kind(
+      "host", "the computer that submits requests",
+      {overhead(0),
+       Param::number("submit_ns", 0, kLatencyNs,
+                     "before a request leaves: its driver's work; requests of different streams do not wait"),
+       Param::number("complete_ns", 0, kLatencyNs, "after a completion has come: until the host knows")});
+  host.impls.front().idealised = [](const ParamSet& params) -> std::vector<std::string> {
+    const double ns = params.number("submit_ns");
+    if (ns >= kLeastSubmitNs) return {};
+    return {fmt::format("launch cost {} ns", ns)};
+  };
+  return host;
+}
+
 void register_system(Kinds& kinds) {
-  kinds.push_back(kind("host", "the computer that submits requests", {overhead(0)}));
+  kinds.push_back(host());
   kinds.push_back(kind("switch", "joins the host and the SIPs' PCIe endpoints", {overhead(5)}, first_come()));
 }
 
@@ -163,34 +184,91 @@ void register_pe_control(Kinds& kinds) {
       kind("pe_scheduler", "turns a composite command into a stream of tile steps",
            {overhead(1, "start of a composite"),
             Param::integer("pipeline_depth", 3, {1, 1024}, "tile buffers that bound what is in flight")}));
-  kinds.push_back(kind("pe_mmu", "translates virtual addresses", {overhead(0, "one look-up")}));
+  kinds.push_back(kind("pe_mmu", "translates virtual addresses",
+                       {overhead(0, "one look-up; any number overlap: latency, not throughput")}));
   kinds.push_back(kind("pe_ipcq", "queues to other PEs, with credits", {overhead(0, "one queue operation")}));
+}
+
+Impl window_dma() {
+  return {.name = "builtin.pe_dma",
+          .doc = "requests within a window",
+          .params = {Param::integer("window_bytes", 0, {0, 1 << 30},
+                                    "what a channel may have asked for and not received, or sent and not "
+                                    "seen acknowledged; 0: any number of bytes")},
+          .behaviour = models::dma<models::WindowDma>(),
+          .summary = [](const ParamSet& dma) -> std::string {
+            if (dma.integer("window_bytes") == 0) return "no window";
+            return "window " + to_string(dma.bytes("window_bytes"));
+          },
+          .idealised = [](const ParamSet& dma) -> std::vector<std::string> {
+            if (dma.integer("window_bytes") > 0) return {};
+            return {"DMA window unbounded"};
+          }};
+}
+
+/// A unit for which all types are alike is better than any we know of, and so is one that needs no filling.
+std::vector<std::string> ideal_matrix_unit(const ParamSet& gemm) {
+  std::vector<std::string> notes;
+  const NumberTable& rates = gemm.table("rates");
+  if (std::all_of(rates.begin(), rates.end(), [](const auto& rate) { return rate.second == 1; }))
+    notes.emplace_back("matrix unit alike in all dtypes");
+  if (gemm.integer("fill_cycles") == 0) notes.emplace_back("matrix unit filled in 0 cycles");
+  return notes;
+}
+
+Impl tiled_gemm() {
+  std::vector<std::string> types;
+  for (const DType type : kAllDTypes) types.emplace_back(to_string(type));
+  return {
+      .name = "builtin.pe_gemm",
+      .doc = "tiles of one size, each in the same time",
+      .params = {Param::integer("tile_m", 32, {1, 65536}, "rows of a tile"),
+                 Param::integer("tile_k", 64, {1, 65536}, "depth of a tile"),
+                 Param::integer("tile_n", 32, {1, 65536}, "columns of a tile"),
+                 Param::integer("tile_cycles", 16, {1, 1e9}, "cycles of one tile at rate 1"),
+                 Param::table("rates", types, {1.0 / 1024, 1024},
+                              "how much faster than tile_cycles a tile of operands of a type is, in whole "
+                              "cycles; 1 for types that are left out; of two operands the slower counts"),
+                 Param::integer("fill_cycles", 0, {0, 1e9},
+                                "cycles before the first tile of a product, a dot's or a composite's")},
+      .behaviour = models::tiled_matrix_unit(),
+      .summary =
+          [](const ParamSet& gemm) {
+            return fmt::format("tile {} × {} × {} (M × K × N) in {} cycle{}", gemm.integer("tile_m"),
+                               gemm.integer("tile_k"), gemm.integer("tile_n"), gemm.integer("tile_cycles"),
+                               gemm.integer("tile_cycles") == 1 ? "" : "s");
+          },
+      .idealised = ideal_matrix_unit};
+}
+
+Impl lane_math() {
+  return {.name = "builtin.pe_math",
+          .doc = "lanes side by side, as wide as the widest element",
+          .params = {Param::integer("vector_bytes", 256, {1, 1 << 20}, "bytes worked on per cycle"),
+                     cycles("simple_cycles", MathCost::simple), cycles("divide_cycles", MathCost::division),
+                     cycles("transcendental_cycles", MathCost::transcendental)},
+          .behaviour = models::lane_vector_unit(),
+          .summary = [](const ParamSet& math) {
+            return fmt::format("{} B a cycle", math.integer("vector_bytes"));
+          }};
 }
 
 void register_pe_engines(Kinds& kinds) {
   kinds.push_back(
-      kind("pe_dma", "moves data between the PE and the fabric; the PE's port",
-           {overhead(0, "command accepted to first request on the fabric"),
-            bandwidth("bw_gbs", 512, "the PE's link to its router, per direction"),
-            Param::choice("strided", "auto", {"auto", "linear", "gather"},
-                          "HBM bursts of several rows: linear: as if stored one after the other; gather: "
-                          "each row at its own address; auto: as the memory's impl has it, "
-                          "linear for builtin.hbm, gather for builtin.hbm_rows"),
-            Param::integer("outstanding", 8, {1, 65536}, "transfers in flight per channel")},
-           models::dma<models::WholeDma>()));
+      {.name = "pe_dma",
+       .doc = "moves data between the PE and the fabric; the PE's port",
+       .params = {overhead(0, "of a command; the next one's begins when it is over"),
+                  bandwidth("bw_gbs", 512, "the PE's link to its router, per direction"),
+                  Param::choice(
+                      "strided", "auto", {"auto", "linear", "gather"},
+                      "HBM bursts of several rows: linear: as if stored one after the other; gather: "
+                      "each row at its own address; auto: as the memory's impl has it, "
+                      "linear for builtin.hbm, gather for builtin.hbm_rows"),
+                  Param::integer("outstanding", 8, {1, 65536}, "transfers in flight per channel")},
+       .impls = {window_dma()}});
   kinds.push_back(kind("pe_fetch_store", "moves operands and results between TCM and registers", {}));
-  kinds.push_back(kind("pe_gemm", "the matrix unit",
-                       {Param::integer("tile_m", 32, {1, 65536}, "rows of a tile"),
-                        Param::integer("tile_k", 64, {1, 65536}, "depth of a tile"),
-                        Param::integer("tile_n", 32, {1, 65536}, "columns of a tile"),
-                        Param::integer("tile_cycles", 16, {1, 1e9}, "cycles of one tile")},
-                       models::tiled_matrix_unit()));
-  kinds.push_back(
-      kind("pe_math", "the vector unit",
-           {Param::integer("vector_bytes", 256, {1, 1 << 20}, "bytes worked on per cycle"),
-            cycles("simple_cycles", MathCost::simple), cycles("divide_cycles", MathCost::division),
-            cycles("transcendental_cycles", MathCost::transcendental)},
-           models::lane_vector_unit()));
+  kinds.push_back({.name = "pe_gemm", .doc = "the matrix unit", .params = {}, .impls = {tiled_gemm()}});
+  kinds.push_back({.name = "pe_math", .doc = "the vector unit", .params = {}, .impls = {lane_math()}});
   kinds.push_back(
       kind("pe_tcm", "the PE's private memory",
            {bandwidth("read_bw_gbs", 512, "its read port"), bandwidth("write_bw_gbs", 512, "its write port"),

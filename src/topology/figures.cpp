@@ -9,17 +9,11 @@
 namespace kernbench::topology {
 namespace {
 
-constexpr double kBytesOfF16 = 2;
-
 LevelFigures one_pe(const Machine& machine) {
-  const ParamSet& math = machine.at("pe.pe_math");
-  // A unit that takes no cycles is a model without a cost; its peak is what one cycle would give.
-  const double cycles = std::max(1.0, math.number("simple_cycles"));
   LevelFigures pe;
   pe.pes = 1;
   pe.gemm_tflops = machine.pe_peak_tflops();
-  pe.math_gops = static_cast<double>(math.integer("vector_bytes")) / kBytesOfF16 / cycles *
-                 machine.at("pe").number("clock_ghz");
+  pe.math_gops = machine.pe_peak_gops();
   pe.tcm = machine.at("pe.pe_tcm").bytes("capacity_mb");
   pe.hbm = machine.hbm_slice();
   pe.hbm_gbs = machine.at("cube.hbm").number("hbm_to_router_bw_gbs");

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 
 #include "base/file.hpp"
 #include "base/text.hpp"
@@ -139,10 +140,26 @@ void apply_override(YamlNode& root, const std::string& text) {
 
 }  // namespace
 
+namespace {
+
+/// The impls that a file names, by the paths of their components.
+using NamedImpls = std::map<std::string, std::string, std::less<>>;
+
+NamedImpls named_impls(YamlNode& root) {
+  NamedImpls named;
+  for (const SchemaEntry& entry : schema())
+    if (const YamlNode* node = entry.kind.empty() ? nullptr : find_path(root, entry.path))
+      if (const YamlNode* impl = node->kind == YamlNode::Kind::map ? node->find("impl") : nullptr)
+        named[entry.path] = impl->scalar;
+  return named;
+}
+
+}  // namespace
+
 class MachineLoader {
  public:
-  MachineLoader(YamlNode root, std::string source, const Registry& registry)
-      : root_(std::move(root)), registry_(registry) {
+  MachineLoader(YamlNode root, std::string source, const Registry& registry, NamedImpls in_file)
+      : root_(std::move(root)), registry_(registry), in_file_(std::move(in_file)) {
     machine_.source_ = std::move(source);
   }
 
@@ -201,19 +218,41 @@ class MachineLoader {
     check_kind(entry, node);
     const YamlNode* former = kind->former ? node.find(kind->former->param) : nullptr;
     const Impl& impl = former ? former_impl(*kind, node, *former) : find_impl(*kind, node);
-    std::vector<Param> params = kind->params;
+    const YamlNode taken = without_other_impl(entry, *kind, impl, node);
+    read_component(entry, taken, *kind, impl, former != nullptr);
+  }
+
+  /// An override that names another impl than the file does takes the place of what the file gave that impl.
+  YamlNode without_other_impl(const SchemaEntry& entry, const Kind& kind, const Impl& impl,
+                              const YamlNode& node) const {
+    const auto named = in_file_.find(entry.path);
+    const Impl* before = named == in_file_.end() ? &kind.impls.front() : kind.find(named->second);
+    YamlNode taken = node;
+    if (before == nullptr || before == &impl || !is_override(node.find("impl"))) return taken;
+    std::erase_if(taken.entries, [&](const YamlNode::Entry& item) {
+      const auto same = [&](const Param& param) { return param.name == item.key; };
+      return !is_override(&item.value) && std::ranges::any_of(before->params, same);
+    });
+    return taken;
+  }
+
+  static bool is_override(const YamlNode* value) { return value && value->place.text().starts_with("--set"); }
+
+  void read_component(const SchemaEntry& entry, const YamlNode& node, const Kind& kind, const Impl& impl,
+                      bool former) {
+    std::vector<Param> params = kind.params;
     params.insert(params.end(), impl.params.begin(), impl.params.end());
     std::vector<std::string> known = {"kind", "impl"};
     for (const Param& param : params) known.push_back(param.name);
     for (const YamlNode::Entry& item : node.entries) {
       if (std::find(known.begin(), known.end(), item.key) != known.end()) continue;
-      if (former && is_former(*kind, item.key)) continue;
-      refuse_param(*kind, impl, item, entry.path, known);
+      if (former && is_former(kind, item.key)) continue;
+      refuse_param(kind, impl, item, entry.path, known);
     }
     if (const YamlNode* named = node.find("impl"))
       machine_.places_[entry.path + ".impl"] = named->place.text();
     machine_.groups_.push_back({entry.path, entry.kind, impl.name, read_params(entry.path, params, node),
-                                impl, &impl == &kind->impls.front()});
+                                impl, &impl == &kind.impls.front()});
   }
 
   /// `model: rows` of older files: it chose among the impls of its list, whichever of them the file names.
@@ -294,6 +333,7 @@ class MachineLoader {
 
   YamlNode root_;
   const Registry& registry_;
+  const NamedImpls in_file_;
   Machine machine_;
 };
 
@@ -302,9 +342,10 @@ Machine load_machine_text(const std::string& text, const std::string& file,
   YamlNode root = parse_yaml(text, file);
   lift_all_components(root);
   lift_all_attrs(root);
+  NamedImpls in_file = named_impls(root);
   for (const std::string& override_text : overrides) apply_override(root, override_text);
   try {
-    return MachineLoader(std::move(root), file, registry).load();
+    return MachineLoader(std::move(root), file, registry, std::move(in_file)).load();
   } catch (const InputError& e) {
     if (overrides.empty() || e.where().starts_with("--set")) throw;
     // Values that do not fit each other: the file's may have been fine before.

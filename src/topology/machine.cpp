@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "kernbench/error.hpp"
+#include "topology/build_models.hpp"
 
 namespace kernbench::topology {
 
@@ -60,15 +61,16 @@ Bytes Machine::hbm_slice() const {
   return Bytes(at("cube.hbm").bytes("hbm_total_gb_per_cube").count() / pes());
 }
 
-/// An impl without a behaviour is described by the figures that every matrix unit has.
-double Machine::pe_peak_tflops() const {
-  const ParamSet& gemm = at("pe.pe_gemm");
+double Machine::pe_peak_tflops(DType type) const {
+  const auto* make = std::get_if<models::MatrixFactory>(&group("pe.pe_gemm").how.behaviour);
   const double clock_ghz = at("pe").number("clock_ghz");
-  if (const auto* make = std::get_if<models::MatrixFactory>(&group("pe.pe_gemm").how.behaviour))
-    return 2 * (*make)(gemm)->peak_macs() * clock_ghz / 1e3;
-  const auto macs =
-      static_cast<double>(gemm.integer("tile_m") * gemm.integer("tile_k") * gemm.integer("tile_n"));
-  return 2 * macs / static_cast<double>(gemm.integer("tile_cycles")) * clock_ghz / 1e3;
+  return make ? 2 * (*make)(at("pe.pe_gemm"))->peak_macs(type) * clock_ghz / 1e3 : 0;
+}
+
+double Machine::pe_peak_gops(DType type) const {
+  const auto* make = std::get_if<models::VectorFactory>(&group("pe.pe_math").how.behaviour);
+  const double clock_ghz = at("pe").number("clock_ghz");
+  return make ? (*make)(at("pe.pe_math"))->peak_elements(type) * clock_ghz : 0;
 }
 
 /// An impl that nobody gave a behaviour must not run as if it were the one that ships.
@@ -85,6 +87,7 @@ void Machine::require_behaviour(const Group& component) const {
 
 void Machine::require_behaviours() const {
   for (const Group& group : groups_) require_behaviour(group);
+  build_models(*this);
 }
 
 std::vector<std::string> Machine::idealised() const {
@@ -121,10 +124,10 @@ std::vector<std::string> Machine::left_out() const {
   std::vector<std::string> notes = {
       "requests, acknowledgements and announcements carry 0 bytes and wait for nobody",
       "buffers in routers and ports are unbounded (a run says which queue was deepest)",
-      "a matrix tile takes the same time in every dtype",
-      "a DMA transfer keeps any number of its bytes in flight",
-      "launches, drivers and host code cost nothing beyond their messages",
+      "host code between two requests costs nothing",
       "no packet is lost or sent again; clocks never slow down for heat or power"};
+  if (at("system.host").number("submit_ns") == 0)
+    notes.emplace_back("launches and drivers cost nothing beyond their messages (system.host.submit_ns)");
   if (at("launch").integer("control_bytes") == 0)
     notes.emplace_back("control messages carry 0 bytes (launch.control_bytes)");
   if (!gathers()) notes.emplace_back("strided rows are read as if stored side by side (pe.pe_dma.strided)");

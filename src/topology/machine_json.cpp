@@ -11,6 +11,11 @@ using Json = nlohmann::ordered_json;
 
 struct ValueToJson {
   Json operator()(std::monostate) const { return nullptr; }
+  Json operator()(const NumberTable& table) const {
+    Json out = Json::object();
+    for (const auto& [name, number] : table) out[name] = number;
+    return out;
+  }
   template <class T>
   Json operator()(const T& v) const {
     return v;

@@ -44,6 +44,9 @@ class FaultFinder {
     for (std::size_t i = 0; i + 1 < 4 && resources[i + 1] != device::Resource::none; ++i)
       early += device::phase_length(r.phase[i]).ps();
     if (early > (r.end - r.start).ps()) return "has phases longer than itself";
+    if (device::is_dma(r.kind) &&
+        device::phase_length(r.phase[device::kHeldPhase]) > device::phase_length(r.phase[0]))
+      return "waits for its window longer than until its request is at the memory";
     return {};
   }
 
@@ -105,7 +108,26 @@ const CauseTable& Recording::causes() const {
   return causes_;
 }
 
+namespace {
+
+/// The wait for the window is cut off the first phase.
+Phases with_window(const Phases& all, Time held) {
+  Phases out;
+  out.count = all.count + 1;
+  out.resource = {device::Resource::window, all.resource[0], all.resource[1], all.resource[2]};
+  out.length = {held, all.length[0] - held, all.length[1], all.length[2]};
+  return out;
+}
+
+}  // namespace
+
 Phases phases_of(const OpRecord& record) {
+  Phases out = phases_of_kind(record);
+  if (!device::is_dma(record.kind) || record.phase[device::kHeldPhase] == 0) return out;
+  return with_window(out, device::phase_length(record.phase[device::kHeldPhase]));
+}
+
+Phases phases_of_kind(const OpRecord& record) {
   Phases out;
   out.resource = device::phase_resources(record.kind);
   Time left = record.end - record.start;

@@ -64,6 +64,8 @@ struct Phases {
   int count = 0;
 };
 Phases phases_of(const OpRecord& record);
+/// Those that every record of its kind has: without the wait for a window.
+Phases phases_of_kind(const OpRecord& record);
 
 Op decode(const Recording& run, OpId id);
 

@@ -185,6 +185,34 @@ TEST(LowerBound, ReferencesThatAreSentAreReadFromTheirSliceAndPassTheTcm) {
   EXPECT_EQ(work.crowded().size(), 1u);
 }
 
+// 1 MiB from the next cube, 4 KiB at a time: 406 ps of wires, 32 ns of UCIe ports and 8 ns of a burst for every byte, a window of
+// 4 KiB of them at once.
+TEST(LowerBound, AWindowHoldsEveryByteForARoundTrip) {
+  Bound bound({"pe.pe_dma.window_bytes=4096"});
+  bound.kernels.device.mmu({0, 0, 0}).insert(address::VirtAddr(kBase),
+                                             {address::pe_hbm_addr({0, 1, 0}, 6_GiB, 0_B), 64_MiB}, "far");
+  const auto kernel = [](tl::Context& tl) {
+    for (int i = 0; i < 256; ++i) tl.load(tl::Ptr(kBase) + 4096 * i, {2048}, f16);
+  };
+  const LowerBound b = bound.of(kernel);
+  EXPECT_EQ(b.time, 256 * 40'410_ps);  // 2 ps each way between engine and TCM are part of it
+  EXPECT_EQ(b.resource, "sip0.cube0.pe0.pe_dma (window)");
+  const Time simulated = bound.kernels.run({0, 0, 0}, kernel).pe_exec();
+  EXPECT_GE(simulated, b.time);
+  EXPECT_LT(simulated.ns(), 1.1 * b.time.ns());
+}
+
+// In f32 a tile takes four times as long, and the unit is filled once.
+TEST(LowerBound, AProductIsBoundByTheUnitsRateForItsDtype) {
+  Bound bound({"pe.pe_gemm.rates={f32: 0.25}", "pe.pe_gemm.fill_cycles=32"});
+  const LowerBound b = bound.of([](tl::Context& tl) {
+    tl.composite("gemm", tl.ref(tl::Ptr(kA), {512, 512}, f32), tl.ref(tl::Ptr(kB), {512, 512}, f32),
+                 tl.ref(tl::Ptr(kC), {512, 512}, f32));
+  });
+  EXPECT_EQ(b.time, Time::from_ns(16 * 16 * 8 * 64 + 32));
+  EXPECT_EQ(b.resource, "sip0.cube0.pe0.pe_gemm");
+}
+
 // ── against the models ──
 
 /// A kernel of random commands: loads and stores here and at a neighbour, products, math, composites.
@@ -227,6 +255,10 @@ std::vector<std::string> random_machine(unsigned seed) {
           one_of("fabric.packet_bytes", {"256", "64", "1024"}),
           one_of("pe.pe_cpu.issue", {"run_ahead", "in_order"}),
           one_of("pe.pe_gemm.tile_cycles", {"16", "3"}),
+          one_of("pe.pe_gemm.rates", {"{}", "{f32: 0.3, f16: 2}"}),
+          one_of("pe.pe_gemm.fill_cycles", {"0", "21"}),
+          one_of("pe.pe_dma.window_bytes", {"0", "1000", "16384"}),
+          one_of("pe.pe_mmu.overhead_ns", {"0", "3"}),
           one_of("pe.pe_math.transcendental_cycles", {"8", "2.5"}),
           one_of("pe.pe_tcm.read_bw_gbs", {"512", "90"}),
           one_of("pe.pe_scheduler.pipeline_depth", {"3", "1"}),

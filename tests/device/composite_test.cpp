@@ -56,6 +56,43 @@ TEST(Composite, TwoByTwoByTwoWithBothOperandsReferenced) {
             (Spans{at(113.004, 172.004), at(176.005, 244.004), at(248.005, 284.004), at(320.005, 336.010)}));
 }
 
+/// How long the matrix unit computes, record by record.
+std::vector<Time> computed(const Kernels& k, OpKind kind) {
+  std::vector<Time> all;
+  for (const OpRecord& r : k.log.records)
+    if (r.kind == kind) all.push_back(phase_length(r.phase[2]));
+  return all;
+}
+
+// Two products of 2 × 1 × 2 tiles in one dot: in f16 a tile takes 16 cycles, in f8 and i8 half of that, in f32 four times as
+// much, in the other f8 ⌈16 / 3⌉ = 6; of two types the slower counts. Filling the unit takes 5 cycles for each product.
+TEST(MatrixUnit, TakesItsTimeByDtypeAndIsFilledOncePerProduct) {
+  const auto time = [](DType left, DType right) {
+    Kernels k({"pe.pe_gemm.rates={f8e4m3: 2, i8: 2, f32: 0.25, f8e5m2: 3}", "pe.pe_gemm.fill_cycles=5"});
+    k.run({0, 0, 0}, [&](tl::Context& tl) {
+      tl.dot(tl.load(tl::Ptr(kBase), {2, 64, 64}, left),
+             tl.load(tl::Ptr(kBase + (1 << 20)), {2, 64, 64}, right));
+    });
+    return computed(k, OpKind::gemm);
+  };
+  EXPECT_EQ(time(f16, f16), (std::vector<Time>{2 * (4 * 16_ns + 5_ns)}));
+  EXPECT_EQ(time(bf16, bf16), (std::vector<Time>{2 * (4 * 16_ns + 5_ns)}));
+  EXPECT_EQ(time(f8e4m3, f8e4m3), (std::vector<Time>{2 * (4 * 8_ns + 5_ns)}));
+  EXPECT_EQ(time(i8, i8), (std::vector<Time>{2 * (4 * 8_ns + 5_ns)}));
+  EXPECT_EQ(time(f32, f32), (std::vector<Time>{2 * (4 * 64_ns + 5_ns)}));
+  EXPECT_EQ(time(f8e5m2, f8e5m2), (std::vector<Time>{2 * (4 * 6_ns + 5_ns)}));
+  EXPECT_EQ(time(f16, f32), (std::vector<Time>{2 * (4 * 64_ns + 5_ns)}));
+}
+
+// A composite is one product: its first step fills the unit, the others find it full.
+TEST(MatrixUnit, IsFilledOncePerComposite) {
+  Kernels k({"pe.pe_gemm.fill_cycles=5"});
+  k.run({0, 0, 0}, [](tl::Context& tl) {
+    for (int i = 0; i < 2; ++i) gemm(tl, Staging::ref_ref, 64, 64, 32);
+  });
+  EXPECT_EQ(computed(k, OpKind::tile_gemm), (std::vector<Time>{21_ns, 16_ns, 21_ns, 16_ns}));
+}
+
 // A in the TCM (16 KiB, loaded 3 … 75.005), B from HBM: one transfer of 16 ns a step, so fetch and GEMM keep
 // up with it. The composite waits for A: 75.005 + 1. Fetches now follow each other without a gap, and every
 // second one lets the 8 packets of a DMA-out pass at the TCM's read port (4 ns): step 4's ends at 168.010. The first

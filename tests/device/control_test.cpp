@@ -61,6 +61,44 @@ TEST(ControlPath, OnePe) {
   EXPECT_EQ(ping.late_starts(), 0);
 }
 
+// The host hands a request over for 2 us, and knows of its completion 500 ns after that has come. The PEs start as late.
+TEST(ControlPath, TheHostPaysForARequest) {
+  Machine m({"system.host.submit_ns=2000", "system.host.complete_ns=500"});
+  Ping ping(m.device, 0, 1, 1);
+  m.device.control().submit(ping);
+  m.run();
+  EXPECT_EQ(ping.arrivals[0], 2000_ns + 41'117_ps);
+  EXPECT_EQ(ping.total(), 2500_ns + 2 * 41'117_ps);
+  EXPECT_EQ(ping.done, ping.total());
+}
+
+// Requests of two streams do not wait for each other at the host: those to two SIPs arrive as late as one would.
+TEST(ControlPath, RequestsDoNotWaitForEachOtherAtTheHost) {
+  Machine m({"system.host.submit_ns=2000"});
+  Ping one(m.device, 0, 1, 1), other(m.device, 1, 1, 1);
+  m.device.control().submit(one);
+  m.device.control().submit(other);
+  m.run();
+  EXPECT_EQ(one.arrivals[0], 2000_ns + 41'117_ps);
+  EXPECT_EQ(other.arrivals[0], one.arrivals[0]);
+}
+
+TEST(HostTransfer, PaysForItsRequestOnce) {
+  const auto total = [](const std::vector<std::string>& overrides, Direction direction) {
+    Machine m(overrides);
+    HostTransfer transfer(m.device, direction);
+    for (int cube = 0; cube < 3; ++cube)
+      transfer.add(address::pe_hbm_addr({0, cube, 0}, m.device.machine().hbm_slice(), 0_B), 4_KiB);
+    transfer.submit();
+    m.run();
+    EXPECT_TRUE(transfer.completed());
+    return transfer.total();
+  };
+  for (const Direction direction : {Direction::read, Direction::write})
+    EXPECT_EQ(total({"system.host.submit_ns=2000", "system.host.complete_ns=500"}, direction),
+              total({}, direction) + 2500_ns);
+}
+
 // All PEs of a SIP. The farthest: cube 12 … 15, three rows down. Per row: r0c1 → r5c1 5·24 + 2 ps of
 // connection wires, a crossing of 1 ps + 16 ns = 16.123 ns; from the last N connection 0 at r0c1 on as above.
 // In the cube the farthest PE is 7 at r5c5: m_cpu 9, r0c2 → r5c5 3·30 + 5·24 = 210 (around the hole costs

@@ -111,6 +111,11 @@ struct Timid : DmaModel {
   bool may_request(const DmaLoad&, Bytes next) const override { return next < 512_B; }
 };
 
+TEST(Contracts, AreKeptByWindowsOfAllSizes) {
+  for (const Bytes window : {0_B, 1_B, 100_B, 256_B, 1000_B, 4_KiB, 64_KiB, 256_KiB})
+    EXPECT_THAT(broken_promises(WindowDma(window)), IsEmpty()) << window.count();
+}
+
 TEST(Contracts, ADmaEngineMovesEveryByteAndDoesNotStandStill) {
   EXPECT_THAT(broken_promises(Careless()), Contains(HasSubstr("not the bytes of the transfer")));
   EXPECT_THAT(broken_promises(Timid()), Contains(HasSubstr("nothing in flight")));

@@ -81,6 +81,12 @@ std::vector<Case> cases() {
       {"tcm", compute<false>, {"pe.pe_tcm.read_bw_gbs=32"}, LimitKind::tcm, "TCM read"},
       {"math", compute<true>, {}, LimitKind::math, "vector unit"},
       {"credits", talk, {"ccl.defaults.n_slots=1"}, LimitKind::credits, "queue slots"},
+      {"window",
+       stream,
+       {"pe.pe_dma.window_bytes=512", "cube.hbm.access_ns=40"},
+       LimitKind::window,
+       "DMA window"},
+      {"cost", many_launches, {"system.host.submit_ns=2000"}, LimitKind::launches, "launch cost"},
       {"launches", many_launches, {"sip.io.io_cpu.overhead_ns=400"}, LimitKind::launches, "control path"}};
 }
 
@@ -131,7 +137,7 @@ TEST_P(Explain, SensitivityRanksItFirstAndWhatIsNotUsedGainsExactlyNothing) {
   EXPECT_LT(results[best].total, run.total());
 }
 
-INSTANTIATE_TEST_SUITE_P(BuiltIn, Explain, ::testing::Range<std::size_t>(0, 6),
+INSTANTIATE_TEST_SUITE_P(BuiltIn, Explain, ::testing::Range<std::size_t>(0, 8),
                          [](const auto& one) { return std::string(cases()[one.param].name); });
 
 class ExplainShipped : public ::testing::Test, protected testing::TempFolder {

@@ -370,8 +370,10 @@ TEST(LoadMachine, TakesAUsersImplWithItsParameters) {
   registry.add_impl("pe_gemm", {"acme.systolic",
                                 "a weight-stationary array",
                                 {Param::integer("fill_cycles", 12, {0, 1000}, "cycles to fill the array")}});
-  const std::string text = replaced(default_text(), "impl: builtin.pe_gemm, attrs: {",
-                                    "impl: acme.systolic, attrs: {fill_cycles: 7, ");
+  const std::string text = replaced(default_text(),
+                                    "impl: builtin.pe_gemm, attrs: {tile_m: 32, tile_k: 64, tile_n: 32, "
+                                    "tile_cycles: 16, rates: {}, fill_cycles: 0}",
+                                    "impl: acme.systolic, attrs: {fill_cycles: 7}");
   const Machine machine = load_machine_text(text, "m.yaml", {}, registry);
   EXPECT_EQ(machine.group("pe.pe_gemm").impl, "acme.systolic");
   EXPECT_EQ(machine.at("pe.pe_gemm").integer("fill_cycles"), 7);
@@ -399,7 +401,7 @@ TEST(Registry, RefusesASecondImplOrKindOfTheSameNameAndUnknownKinds) {
   };
   EXPECT_THAT(id_of("pe_gemm", {"builtin.pe_gemm", "", {}}), StartsWith("registry.twice"));
   EXPECT_THAT(id_of("pe_gem", {"acme.gemm", "", {}}), HasSubstr("'pe_gemm'"));
-  EXPECT_THAT(id_of("pe_gemm", {"acme.gemm", "", {Param::integer("tile_m", 1, {1, 2}, "")}}),
+  EXPECT_THAT(id_of("pe_dma", {"acme.dma", "", {Param::integer("outstanding", 1, {1, 2}, "")}}),
               StartsWith("registry.twice"));
   EXPECT_EQ(id_of("pe_gemm", {"acme.gemm", "", {}}), "accepted");
   EXPECT_EQ(id_of("pe_gemm", {"acme.memory", "", {}, models::links<models::RegularLink>()}),
@@ -471,7 +473,10 @@ TEST(Machine, AnImplChecksItsValuesAndTheErrorNamesTheirPlace) {
                                 .behaviour = {},
                                 .check = check});
   const std::string text =
-      replaced(default_text(), "impl: builtin.pe_math, attrs: {", "impl: acme.simd, attrs: {lanes: 7, ");
+      replaced(default_text(),
+               "impl: builtin.pe_math, attrs: {vector_bytes: 256, simple_cycles: 1, divide_cycles: 4, "
+               "transcendental_cycles: 8}",
+               "impl: acme.simd, attrs: {lanes: 7}");
   try {
     load_machine_text(text, "m.yaml", {}, registry);
     FAIL() << "it was accepted";
@@ -487,6 +492,90 @@ TEST(Machine, AnImplChecksItsValuesAndTheErrorNamesTheirPlace) {
     EXPECT_EQ(e.id(), "topology.no-behaviour");
     EXPECT_THAT(e.where(), ::testing::MatchesRegex("m.yaml:[0-9]+:[0-9]+"));
   }
+}
+
+/// A matrix unit that looks at its parameters when it is made.
+struct Picky : models::MatrixModel {
+  explicit Picky(const ParamSet& params) {
+    if (params.integer("edge") > 16) throw std::runtime_error("an edge of at most 16 cells");
+  }
+  models::TileShape tile() const override { return {}; }
+  double cycles(const models::Product&) const override { return 1; }
+};
+
+Registry with_picky() {
+  Registry registry = builtin_registry();
+  registry.add_impl(
+      "pe_gemm", {"acme.picky", "", {Param::integer("edge", 8, {1, 64}, "")}, models::matrix_unit<Picky>()});
+  return registry;
+}
+
+TEST(Machine, WhatAModelRefusesIsRefusedBeforeItRuns) {
+  const Registry registry = with_picky();
+  const std::vector<std::string> good = {"pe.pe_gemm.impl=acme.picky"};
+  EXPECT_NO_THROW(load_machine("default", good, registry).require_behaviours());
+  const std::vector<std::string> bad = {"pe.pe_gemm.impl=acme.picky", "pe.pe_gemm.edge=32"};
+  const Machine machine = load_machine("default", bad, registry);
+  try {
+    machine.require_behaviours();
+    FAIL() << "it was accepted";
+  } catch (const InputError& e) {
+    EXPECT_EQ(e.id(), "topology.model");
+    EXPECT_EQ(e.message(), "acme.picky cannot be made for pe.pe_gemm: an edge of at most 16 cells");
+    EXPECT_EQ(e.where(), "--set pe.pe_gemm.impl=acme.picky");
+  }
+}
+
+TEST(Machine, AnImplHasOnlyItsOwnParameters) {
+  const std::string attrs =
+      "impl: builtin.pe_gemm, attrs: {tile_m: 32, tile_k: 64, tile_n: 32, tile_cycles: 16, rates: {}, "
+      "fill_cycles: 0}";
+  const std::string text = replaced(default_text(), attrs, "impl: acme.picky, attrs: {tile_m: 32, edge: 4}");
+  try {
+    load_machine_text(text, "m.yaml", {}, with_picky());
+    FAIL() << "it was accepted";
+  } catch (const InputError& e) {
+    EXPECT_THAT(e.where(), ::testing::MatchesRegex("m.yaml:[0-9]+:[0-9]+"));
+    EXPECT_EQ(e.message(), "acme.picky has no 'tile_m'");
+    EXPECT_THAT(e.hint(), HasSubstr("builtin.pe_gemm has"));
+  }
+}
+
+TEST(Override, OfAnImplTakesThePlaceOfWhatTheFileGaveTheOther) {
+  const Registry registry = with_picky();
+  const auto gemm = [&](std::vector<std::string> overrides) {
+    return load_machine("realistic", overrides, registry).at("pe.pe_gemm");
+  };
+  EXPECT_EQ(gemm({"pe.pe_gemm.impl=acme.picky", "pe.pe_gemm.edge=4"}).params().size(), 1u);
+  EXPECT_THROW(gemm({"pe.pe_gemm.impl=acme.picky", "pe.pe_gemm.tile_m=4"}), InputError);
+  EXPECT_EQ(gemm({"pe.pe_gemm.impl=builtin.pe_gemm"}).integer("fill_cycles"), 32);
+}
+
+TEST(Machine, ATableIsNumbersByName) {
+  const auto rates = [](const std::string& text) {
+    const std::vector<std::string> overrides = {"pe.pe_gemm.rates=" + text};
+    return load_machine("small", overrides, builtin_registry()).at("pe.pe_gemm").table("rates");
+  };
+  EXPECT_EQ(rates("{f32: 0.25, i8: 2}"), (NumberTable{{"f32", 0.25}, {"i8", 2}}));
+  EXPECT_EQ(rates("{}"), NumberTable());
+  for (const char* wrong :
+       {"{f33: 1}", "{f32: 0}", "{f32: fast}", "{f32: [1]}", "[1, 2]", "2", "{f32: 1, f32: 2}"})
+    EXPECT_THROW(rates(wrong), InputError) << wrong;
+  // Written and read again it is the same.
+  const std::vector<std::string> overrides = {"pe.pe_gemm.rates={f32: 0.25, i8: 2}"};
+  const Machine machine = load_machine("small", overrides, builtin_registry());
+  EXPECT_EQ(load_machine_text(to_yaml(machine), "again", {}, builtin_registry()), machine);
+}
+
+TEST(Machine, PeaksAreThoseOfTheDtype) {
+  const Machine machine = load_machine("realistic");
+  EXPECT_DOUBLE_EQ(machine.pe_peak_tflops(), 8.192);
+  EXPECT_DOUBLE_EQ(machine.pe_peak_tflops(DType::bf16), 8.192);
+  EXPECT_DOUBLE_EQ(machine.pe_peak_tflops(DType::i8), 2 * 8.192);
+  EXPECT_DOUBLE_EQ(machine.pe_peak_tflops(DType::f8e5m2), 2 * 8.192);
+  EXPECT_DOUBLE_EQ(machine.pe_peak_tflops(DType::f32), 8.192 / 4);
+  for (const DType type : kAllDTypes)
+    EXPECT_DOUBLE_EQ(load_machine("default").pe_peak_tflops(type), 8.192) << to_string(type);
 }
 
 }  // namespace

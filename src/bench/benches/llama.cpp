@@ -334,8 +334,8 @@ LlamaFigures figures_of(const LlamaModel& model, const nn::DecoderRun& run, cons
       static_cast<double>(model.weight_bytes(run) - model.vocab * model.shape.hidden * itemsize(run.dtype)) +
       (run.prefill ? 0.0 : static_cast<double>(model.cache_bytes(run)));
   return {static_cast<double>(run.tokens()) / seconds,
-          2 * macs / seconds / (machine.pe_peak_tflops() * 1e12 * pes), bytes / seconds / (slice * pes),
-          times.between_sips.ns() / times.layer.ns()};
+          2 * macs / seconds / (machine.pe_peak_tflops(run.dtype) * 1e12 * pes),
+          bytes / seconds / (slice * pes), times.between_sips.ns() / times.layer.ns()};
 }
 
 /// The operations of a layer that were measured elsewhere: their times there, and here.

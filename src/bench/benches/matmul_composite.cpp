@@ -35,11 +35,11 @@ void run(Torch& torch, const Options& options, BenchReport& report) {
   if (report.verify()) report.compare("c", c.numpy(), product(left, right, dtype, report.threads()));
   const double tflops = 2e-3 * static_cast<double>(m * k * n) / launch.trace().pe_exec_ns();
   report.result("tflops", tflops);
-  report.result("share_of_peak", tflops / torch.machine().pe_peak_tflops());
+  report.result("share_of_peak", tflops / torch.machine().pe_peak_tflops(dtype));
   report.line(
       fmt::format("matmul-composite {}×{}×{} {} {}: {:.3f} us, {:.3f} TFLOP/s, {:.1f} % of one PE's peak: {}",
                   m, k, n, to_string(dtype), options.text("variant"), launch.trace().pe_exec_ns() / 1e3,
-                  tflops, 100 * tflops / torch.machine().pe_peak_tflops(), report.verdict()));
+                  tflops, 100 * tflops / torch.machine().pe_peak_tflops(dtype), report.verdict()));
 }
 
 }  // namespace

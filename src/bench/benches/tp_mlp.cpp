@@ -155,7 +155,7 @@ void run(Torch& torch, const Options& options, BenchReport& report) {
   const Spent spent = time_spent(torch, 0);
   const double flops = 2.0 * (mlp.gated ? 3 : 2) * static_cast<double>(mlp.tokens * mlp.hidden * mlp.ffn);
   const double peak =
-      torch.machine().pe_peak_tflops() * torch.machine().cubes() * torch.machine().pes() * ranks;
+      torch.machine().pe_peak_tflops(mlp.dtype) * torch.machine().cubes() * torch.machine().pes() * ranks;
   const double mfu = flops / (spent.all.ns() * 1e-9) / (peak * 1e12);
   const double share = spent.between_sips.ns() / spent.all.ns();
   std::string text = fmt::format("{:<26} {:>12} {:>8}\n", "operation", "us", "share");
