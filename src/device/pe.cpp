@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "device/instant.hpp"
 #include "device/pe_op.hpp"
 #include "device/prefetch.hpp"
 #include "device/processors.hpp"
-#include "device/tile_stream.hpp"
 #include "kernbench/error.hpp"
 
 namespace kernbench::device {
@@ -39,7 +39,7 @@ Pe::Pe(Processors& processors, PeCoord at)
       tcm_(device_.graph().pe(at, NodeKind::pe_tcm)),
       gemm_(device_.fabric(), partition_, tcm_ports(device_.fabric(), at, spec_, 0), *this),
       math_(device_.fabric(), partition_, tcm_ports(device_.fabric(), at, spec_, 1), *this),
-      stream_(std::make_unique<TileStream>(*this)),
+      stream_({device_, mmu_, partition_, spec_, writer_, dma_, tcm_, gemm_, math_}, *this),
       ipcq_(processors, at, *this),
       tasks_(partition_),
       progress_(partition_) {
@@ -320,7 +320,7 @@ bool Pe::engine_has_room(Queue queue) const {
     case math:
       return math_.has_room();
     case scheduler:
-      return stream_->idle();
+      return stream_.idle();
     default:
       KB_ASSERT(false, "queue {} is no engine's", queue);
   }
@@ -335,13 +335,20 @@ bool Pe::can_start(OrderQueue& waiting, Queue queue) {
 
 /// Commands for the units wait until a composite has had its chance at this instant.
 void Pe::start_ready(Queue queue) {
-  if ((queue == gemm || queue == math) && queues_[queue].first && !stream_->idle()) return stream_->feed();
+  if ((queue == gemm || queue == math) && queues_[queue].first && !stream_.idle()) return stream_.feed();
   start_first(queue);
 }
 
-void Pe::start_beside_stream() {
+void Pe::on_stream_fed() {
   start_first(gemm);
   start_first(math);
+}
+
+/// A composite has no record of its own: what waits for it waits for its last tile.
+void Pe::on_streamed(OpRef last) {
+  CompositeOp& op = *std::exchange(streamed_, nullptr);
+  op.ref = last;
+  retire(op);
 }
 
 /// Whether commands may compete with the composite that is streamed: some wait, or the CPU may issue some at any instant.
@@ -388,7 +395,7 @@ void Pe::on_room(ComputeEngine& engine, const Work& left) {
   const Queue queue = &engine == &gemm_ ? gemm : math;
   engine_free_[queue] = Cause::at(left.self, partition_.now(), Reason::engine);
   if (!task_) return;
-  if (queue == gemm) stream_->on_room();
+  if (queue == gemm) stream_.on_room();
   start_ready(queue);
 }
 
@@ -407,7 +414,7 @@ void Pe::retire(Op& op) {
   const bool left_read_channel = op.in == dma_read;
   op.recycle();  // it may be the next one that starts
   start_all(command);
-  if (left_read_channel) stream_->on_channel_room(engine_free_[dma_read]);
+  if (left_read_channel) stream_.on_channel_room(engine_free_[dma_read]);
   progressed();
 }
 

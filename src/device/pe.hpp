@@ -18,6 +18,7 @@
 #include "device/pe_ipcq.hpp"
 #include "device/pe_spec.hpp"
 #include "device/pool.hpp"
+#include "device/tile_stream.hpp"
 #include "isa/transfer.hpp"
 #include "kernbench/deadlock.hpp"
 #include "kernbench/isa.hpp"
@@ -25,7 +26,6 @@
 namespace kernbench::device {
 
 class Processors;
-class TileStream;
 
 /// A program to run on a PE.
 struct ProgramTask {
@@ -42,7 +42,7 @@ struct ProgramTask {
   OpRef last_op;  // the operation that retired last
 };
 
-class Pe : private RoomListener, private QueueUser {
+class Pe : private RoomListener, private QueueUser, private StreamUser {
  public:
   Pe(Processors& processors, PeCoord at);
   ~Pe() override;
@@ -63,7 +63,6 @@ class Pe : private RoomListener, private QueueUser {
   BlockedPe blocked() const;
 
  private:
-  friend class TileStream;
   // Queues of commands: of the engines; then a pair for each direction of the program's wiring, sends and
   // receives; then one of receives from any direction.
   using Queue = std::size_t;
@@ -127,8 +126,10 @@ class Pe : private RoomListener, private QueueUser {
   // The queues.
   void start_ready(Queue queue);
   void start_first(Queue queue);
-  void start_beside_stream();
-  bool has_own_work() const;
+  bool has_own_work() const override;
+  void on_stream_fed() override;
+  void on_channel_left() override { start_all(); }
+  void on_streamed(OpRef last) override;
   void start_all(isa::CommandIndex retired = isa::kNone);
   isa::CommandIndex last_producer(const isa::Command& command) const;
   isa::CommandIndex missing(const Order& order) const;
@@ -183,7 +184,8 @@ class Pe : private RoomListener, private QueueUser {
   DmaEngine& dma_;
   const topology::NodeId tcm_;
   ComputeEngine gemm_, math_;
-  std::unique_ptr<TileStream> stream_;
+  TileStream stream_;
+  CompositeOp* streamed_ = nullptr;  // the composite under way
   PeIpcq ipcq_;
 
   sim::Fifo<ProgramTask*> tasks_;

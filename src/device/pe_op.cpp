@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "device/address_map.hpp"
-#include "device/tile_stream.hpp"
 
 namespace kernbench::device {
 
@@ -66,7 +65,7 @@ void Pe::DmaOp::write_back() {
   ref = pe_.next_serial();
   taken = now;
   direction = Direction::write;
-  pe_.stream_->on_channel_room(Cause::at(cause.ref, now, Reason::engine));
+  pe_.stream_.on_channel_room(Cause::at(cause.ref, now, Reason::engine));
   pe_.dma_.issue(*this);
 }
 
@@ -133,7 +132,10 @@ void Pe::ComputeOp::on_done() {
   pe_.retire(*this);
 }
 
-void Pe::CompositeOp::start() { pe_.stream_->start(*this); }
+void Pe::CompositeOp::start() {
+  pe_.streamed_ = this;
+  pe_.stream_.start({&pe_.program(), index(), pe_.origin_, cause});
+}
 
 void Pe::DmaOp::recycle() { pe_.dma_ops_.give_back(*this); }
 void Pe::ComputeOp::recycle() { pe_.compute_ops_.give_back(*this); }

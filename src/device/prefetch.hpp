@@ -5,7 +5,8 @@
 
 namespace kernbench::device {
 
-/// The cache lines of an object, or its first `bytes`. Null: nothing.
+/// The cache lines of an object, or its first `bytes`. Null: nothing. An object may be larger than its type says, for a class may
+/// be derived from it: what that adds is not loaded.
 template <class T>
 inline void prefetch(const T* object, std::size_t bytes = sizeof(T)) {
   if (!object) return;

@@ -5,7 +5,6 @@
 
 #include "device/address_map.hpp"
 #include "device/instant.hpp"
-#include "device/pe_op.hpp"
 
 namespace kernbench::device {
 namespace {
@@ -49,7 +48,7 @@ class TileStream::Step final : public Work {
   Cause cause;
 
  private:
-  void on_started() override { consider_room(cause, stream_.pe_.gemm_); }
+  void on_started() override { consider_room(cause, stream_.pe_.gemm); }
   void on_fetched() override { stream_.step_fetched(*this); }
   void on_done() override { stream_.step_done(*this); }
   TileStream& stream_;
@@ -66,43 +65,44 @@ class TileStream::Epilogue final : public Work {
   bool last = false;  // the output tile is ready after it
 
  private:
-  void on_started() override { consider_room(cause, stream_.pe_.math_); }
+  void on_started() override { consider_room(cause, stream_.pe_.math); }
   void on_done() override { stream_.epilogue_done(*this); }
   TileStream& stream_;
 };
 
-TileStream::TileStream(Pe& pe) : pe_(pe), begin_(*this), all_have_come_(*this) {}
+TileStream::TileStream(const StreamParts& parts, StreamUser& user)
+    : pe_(parts), user_(user), begin_(*this), all_have_come_(*this) {}
 TileStream::~TileStream() = default;
 
-void TileStream::start(Pe::CompositeOp& op) {
-  op_ = &op;
-  spec_ = &program().composite(op.command());
+void TileStream::start(const Command& command) {
+  command_ = command;
+  spec_ = &program().composite(program().commands()[command.index]);
   a_ = matrix_of(spec_->a);
   b_ = matrix_of(spec_->b);
   out_ = matrix_of(spec_->out);
   m_ = program().shape(spec_->a)[0];
   k_ = program().shape(spec_->a)[1];
   n_ = program().shape(spec_->b)[1];
-  mt_ = pe_.spec_.tiles(m_, pe_.spec_.tile.m);
-  kt_ = pe_.spec_.tiles(k_, pe_.spec_.tile.k);
-  nt_ = pe_.spec_.tiles(n_, pe_.spec_.tile.n);
+  mt_ = pe_.spec.tiles(m_, pe_.spec.tile.m);
+  kt_ = pe_.spec.tiles(k_, pe_.spec.tile.k);
+  nt_ = pe_.spec.tiles(n_, pe_.spec.tile.n);
   steps_ = mt_ * nt_ * kt_;
   outputs_left_ = mt_ * nt_;
   next_step_ = 0;
-  buffers_free_ = pe_.spec_.pipeline_depth;
-  pe_.partition_.schedule(begin_, pe_.spec_.composite_overhead);
+  buffers_free_ = pe_.spec.pipeline_depth;
+  pe_.partition.schedule(begin_, pe_.spec.composite_overhead);
 }
 
 void TileStream::begin() {
-  started_ = op_->cause;  // the scheduler's overhead is issue
+  started_ = command_.cause;  // the scheduler's overhead is issue
   started_.reason = Reason::issue;
-  started_.met = pe_.partition_.now();
+  started_.met = now();
   buffer_freed_ = room_ = started_;
   feed();
 }
 
 TileStream::Tile TileStream::tile_of(std::int64_t step) const {
-  const PeSpec& spec = pe_.spec_;
+  const PeSpec& spec = pe_.spec;
   Tile t{.m = step / kt_ / nt_, .n = step / kt_ % nt_, .k = step % kt_};
   t.rows = std::min(spec.tile.m, m_ - t.m * spec.tile.m);
   t.depth = std::min(spec.tile.k, k_ - t.k * spec.tile.k);
@@ -113,26 +113,26 @@ TileStream::Tile TileStream::tile_of(std::int64_t step) const {
 /// The read channel and the units are shared with the PE's own commands. Who takes them at an instant must not depend on the
 /// order of its events: loads go first, then the stream, then the commands for the units.
 void TileStream::feed() {
-  if (!pe_.has_own_work()) return feed_now();
+  if (!user_.has_own_work()) return feed_now();
   if (all_have_come_.scheduled()) return;
-  pe_.partition_.choose(all_have_come_, choice_rank(Chooser::stream, pe_.tcm_.index));
+  pe_.partition.choose(all_have_come_, choice_rank(Chooser::stream, pe_.tcm.index));
 }
 
 void TileStream::all_have_come() {
   feed_now();
-  pe_.start_beside_stream();
+  user_.on_stream_fed();
 }
 
 /// Starts what can be started, if the scheduler is done: transfers of the newest step, then further steps.
 void TileStream::feed_now() {
-  while (op_ && !begin_.scheduled() && feed_step()) {
+  while (!idle() && !begin_.scheduled() && feed_step()) {
   }
 }
 
 bool TileStream::feed_step() {
   if (!feeding_.empty() && feeding_.back()->transfers_to_start > 0) {
     Step& step = *feeding_.back();
-    if (!pe_.dma_.channel(Direction::read).has_room()) return false;
+    if (!pe_.dma.channel(Direction::read).has_room()) return false;
     const bool both = a_.in_memory && b_.in_memory;
     const int left = step.transfers_to_start--;
     start_transfer(step, both ? left == 2 : a_.in_memory);
@@ -141,7 +141,7 @@ bool TileStream::feed_step() {
   if (next_step_ == steps_) return false;
   const int transfers = (a_.in_memory ? 1 : 0) + (b_.in_memory ? 1 : 0);
   if (transfers > 0 ? buffers_free_ == 0 : !feeding_.empty()) return false;
-  if (transfers == 0 && !pe_.gemm_.has_room()) return false;
+  if (transfers == 0 && !pe_.gemm.has_room()) return false;
   Step& step = idle_steps_.take(*this);
   step.number = next_step_++;
   step.tile = tile_of(step.number);
@@ -157,7 +157,7 @@ bool TileStream::feed_step() {
 void TileStream::start_transfer(Step& step, bool is_a) {
   Transfer& transfer = idle_transfers_.take(*this);
   const Tile& t = step.tile;
-  const PeSpec& spec = pe_.spec_;
+  const PeSpec& spec = pe_.spec;
   transfer.step = &step;
   transfer.direction = Direction::read;
   is_a ? fill_pieces(transfer, a_, t.m * spec.tile.m, t.k * spec.tile.k, t.rows, t.depth)
@@ -170,11 +170,11 @@ void TileStream::start_transfer(Step& step, bool is_a) {
 
 /// A tile of a matrix without rows or columns has nothing to move: it retires at once.
 void TileStream::issue(Transfer& transfer) {
-  transfer.self = pe_.next_serial();
-  transfer.started = transfer.at_memory = transfer.through_memory = pe_.partition_.now();
+  transfer.self = next_serial();
+  transfer.started = transfer.at_memory = transfer.through_memory = now();
   transfer.held = Time();
-  transfer.end = pe_.tcm_;
-  transfer.pieces.empty() ? transfer_retired(transfer) : pe_.dma_.issue(transfer);
+  transfer.end = pe_.tcm;
+  transfer.pieces.empty() ? transfer_retired(transfer) : pe_.dma.issue(transfer);
 }
 
 TileStream::Matrix TileStream::matrix_of(isa::ValueId value) const {
@@ -195,17 +195,13 @@ void TileStream::fill_pieces(Transfer& transfer, const Matrix& matrix, std::int6
   const std::uint64_t address = matrix.address + static_cast<std::uint64_t>(first * matrix.itemsize);
   transfer.pieces.clear();
   if (rows == 0 || cols == 0) return;
-  translate(pe_.device_, pe_.mmu_,
+  translate(pe_.device, pe_.mmu,
             Rectangle{address, rows, cols, matrix.row_stride, matrix.col_stride, matrix.itemsize},
-            pe_.issuer_of(op_->index()), transfer.pieces);
+            {command_.program, command_.index}, transfer.pieces);
 }
 
 OpRecord TileStream::record(OpKind kind, Time start) const {
-  return {.start = start,
-          .end = pe_.partition_.now(),
-          .origin = pe_.task_->origin,
-          .command = op_->index(),
-          .kind = kind};
+  return {.start = start, .end = now(), .origin = command_.origin, .command = command_.index, .kind = kind};
 }
 
 void TileStream::transfer_retired(Transfer& transfer) {
@@ -216,11 +212,11 @@ void TileStream::transfer_retired(Transfer& transfer) {
   r.phase[0] = packed_phase(transfer.at_memory - transfer.started);
   r.phase[1] = packed_phase(transfer.through_memory - transfer.at_memory);
   r.phase[kHeldPhase] = packed_phase(transfer.held);
-  pe_.writer_.write(transfer.self, transfer.cause, r);
-  const Cause retired = Cause::at(transfer.self, pe_.partition_.now(), in ? Reason::operand : Reason::engine);
+  pe_.writer.write(transfer.self, transfer.cause, r);
+  const Cause retired = Cause::at(transfer.self, now(), in ? Reason::operand : Reason::engine);
   idle_transfers_.give_back(transfer);
   if (in) {
-    room_ = Cause::at(transfer.self, pe_.partition_.now(), Reason::engine);
+    room_ = Cause::at(transfer.self, now(), Reason::engine);
     transfer.step->operands.consider(retired);
     --transfer.step->transfers_open;
     try_compute();
@@ -228,7 +224,7 @@ void TileStream::transfer_retired(Transfer& transfer) {
     last_out_ = transfer.self;
     --outputs_left_;
   }
-  pe_.start_all();  // the channel has room
+  user_.on_channel_left();
   feed();
   finish_if_done();
 }
@@ -247,19 +243,19 @@ void TileStream::compute(Step& step) {
   const bool last = t.k + 1 == kt_;
   const bool has_epilogue = spec_->step_count > 0;
   const models::Product product{t.rows, t.depth, t.cols, a_.dtype, b_.dtype, out_.dtype, step.number > 0};
-  step.compute = pe_.spec_.time_of(product);
-  step.move(pe_.spec_.matrix->moved(product,
-                                    {Bytes(t.rows * t.depth * a_.itemsize + t.depth * t.cols * b_.itemsize),
-                                     last && !has_epilogue ? Bytes(t.rows * t.cols * out_.itemsize) : 0_B}));
-  step.self = pe_.next_serial();
+  step.compute = pe_.spec.time_of(product);
+  step.move(pe_.spec.matrix->moved(product,
+                                   {Bytes(t.rows * t.depth * a_.itemsize + t.depth * t.cols * b_.itemsize),
+                                    last && !has_epilogue ? Bytes(t.rows * t.cols * out_.itemsize) : 0_B}));
+  step.self = next_serial();
   step.cause = step.operands;
-  pe_.gemm_.push(step);
+  pe_.gemm.push(step);
 }
 
 void TileStream::step_fetched(Step& step) {
   if (step.holds_buffer) {
     ++buffers_free_;
-    buffer_freed_ = Cause::at(step.self, pe_.partition_.now(), Reason::engine);
+    buffer_freed_ = Cause::at(step.self, now(), Reason::engine);
   }
   feed();
 }
@@ -268,13 +264,12 @@ void TileStream::step_done(Step& step) {
   OpRecord r = record(OpKind::tile_gemm, step.started);
   r.amount = static_cast<std::uint64_t>(step.tile.rows * step.tile.depth * step.tile.cols);
   step.fill_phases(r);
-  pe_.writer_.write(step.self, step.cause, r);
+  pe_.writer.write(step.self, step.cause, r);
   epilogue(step, isa::EpiloguePoint::per_k_step);
   const bool last = step.tile.k + 1 == kt_;
   if (last && spec_->step_count > 0) epilogue(step, isa::EpiloguePoint::per_output_tile);
   idle_steps_.give_back(step);
-  if (last && spec_->step_count == 0)
-    output_ready(step.tile, Cause::at(step.self, pe_.partition_.now(), Reason::operand));
+  if (last && spec_->step_count == 0) output_ready(step.tile, Cause::at(step.self, now(), Reason::operand));
   feed();
 }
 
@@ -288,16 +283,16 @@ void TileStream::epilogue(Step& step, isa::EpiloguePoint point) {
     work.tile = step.tile;
     work.elements = static_cast<std::uint64_t>(step.tile.rows * step.tile.cols);
     const models::VectorWork what{steps[i].op, step.tile.rows * step.tile.cols, kAccumulator};
-    work.compute = pe_.spec_.time_of(what);
+    work.compute = pe_.spec.time_of(what);
     models::Moved moved;
     if (steps[i].operand != isa::kNone && program().value(steps[i].operand).kind != isa::ValueKind::scalar)
       moved.fetch = Bytes(what.elements * itemsize(program().value(steps[i].operand).dtype));
     work.last = last_step && last_epilogue(i, point);
     if (work.last) moved.store = Bytes(what.elements * out_.itemsize);
-    work.move(pe_.spec_.vector->moved(what, moved));
-    work.self = pe_.next_serial();
-    work.cause = Cause::at(step.self, pe_.partition_.now(), Reason::operand);
-    pe_.math_.push(work);
+    work.move(pe_.spec.vector->moved(what, moved));
+    work.self = next_serial();
+    work.cause = Cause::at(step.self, now(), Reason::operand);
+    pe_.math.push(work);
   }
 }
 
@@ -318,9 +313,9 @@ void TileStream::epilogue_done(Epilogue& work) {
   OpRecord r = record(OpKind::tile_math, work.started);
   r.amount = work.elements;
   work.fill_phases(r);
-  pe_.writer_.write(work.self, work.cause, r);
+  pe_.writer.write(work.self, work.cause, r);
   idle_epilogues_.give_back(work);
-  if (work.last) output_ready(work.tile, Cause::at(work.self, pe_.partition_.now(), Reason::operand));
+  if (work.last) output_ready(work.tile, Cause::at(work.self, now(), Reason::operand));
 }
 
 /// An output that is a tile has been stored to the TCM: nothing is left to move.
@@ -333,16 +328,15 @@ void TileStream::output_ready(const Tile& t, const Cause& because) {
   Transfer& transfer = idle_transfers_.take(*this);
   transfer.step = nullptr;
   transfer.direction = Direction::write;
-  fill_pieces(transfer, out_, t.m * pe_.spec_.tile.m, t.n * pe_.spec_.tile.n, t.rows, t.cols);
+  fill_pieces(transfer, out_, t.m * pe_.spec.tile.m, t.n * pe_.spec.tile.n, t.rows, t.cols);
   transfer.cause = because;
   issue(transfer);
 }
 
 void TileStream::finish_if_done() {
-  if (!op_ || outputs_left_ > 0) return;
-  Pe::CompositeOp& op = *std::exchange(op_, nullptr);
-  op.ref = last_out_;  // it has no record of its own: what waits for it waits for its last tile
-  pe_.retire(op);
+  if (idle() || outputs_left_ > 0) return;
+  command_.program = nullptr;
+  user_.on_streamed(last_out_);
 }
 
 }  // namespace kernbench::device

@@ -10,18 +10,58 @@
 #include <memory>
 #include <vector>
 
-#include "device/pe.hpp"
+#include "device/address_map.hpp"
+#include "device/compute_engine.hpp"
+#include "device/device.hpp"
+#include "device/op_writer.hpp"
+#include "device/pe_spec.hpp"
 #include "device/pool.hpp"
+#include "kernbench/isa.hpp"
 
 namespace kernbench::device {
 
+/// The parts of a PE that a stream works with.
+struct StreamParts {
+  Device& device;
+  address::MmuMap& mmu;
+  sim::Partition& partition;
+  const PeSpec& spec;
+  OpWriter& writer;
+  DmaEngine& dma;
+  topology::NodeId tcm;
+  ComputeEngine& gemm;
+  ComputeEngine& math;
+};
+
+/// What a stream tells and asks the PE whose parts it shares.
+class StreamUser {
+ public:
+  virtual ~StreamUser() = default;
+  /// Whether other commands may want the read channel or the units at this instant.
+  virtual bool has_own_work() const = 0;
+  /// The stream has taken of the units what it can at this instant.
+  virtual void on_stream_fed() = 0;
+  /// A transfer of the stream has left its channel.
+  virtual void on_channel_left() = 0;
+  /// The composite is done; `last` is the record that ended it.
+  virtual void on_streamed(OpRef last) = 0;
+};
+
 class TileStream {
  public:
-  explicit TileStream(Pe& pe);
+  TileStream(const StreamParts& parts, StreamUser& user);
   ~TileStream();
 
-  bool idle() const { return op_ == nullptr; }
-  void start(Pe::CompositeOp& op);
+  /// A composite command of a program.
+  struct Command {
+    const isa::Program* program = nullptr;
+    isa::CommandIndex index = 0;
+    std::uint32_t origin = 0;  // of its records
+    Cause cause;               // why it starts now
+  };
+
+  bool idle() const { return command_.program == nullptr; }
+  void start(const Command& command);
   /// The matrix unit can take another step.
   void on_room() { feed(); }
   /// The PE's own commands for the units start when what comes at this instant has been seen to.
@@ -73,10 +113,13 @@ class TileStream {
   void fill_pieces(Transfer& transfer, const Matrix& matrix, std::int64_t row, std::int64_t col,
                    std::int64_t rows, std::int64_t cols) const;
   OpRecord record(OpKind kind, Time start) const;
-  const isa::Program& program() const { return pe_.program(); }
+  const isa::Program& program() const { return *command_.program; }
+  Time now() const { return pe_.partition.now(); }
+  OpRef next_serial() { return pe_.writer.next(pe_.partition.id()); }
 
-  Pe& pe_;
-  Pe::CompositeOp* op_ = nullptr;
+  const StreamParts pe_;
+  StreamUser& user_;
+  Command command_;
   const isa::CompositeSpec* spec_ = nullptr;
   Matrix a_, b_, out_;
   std::int64_t mt_ = 0, nt_ = 0, kt_ = 0, m_ = 0, k_ = 0, n_ = 0;
