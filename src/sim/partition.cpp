@@ -67,26 +67,15 @@ void Partition::run(Time limit, const std::atomic<bool>* interrupt) {
 void Partition::choose(Event& e, std::uint64_t rank) {
   KB_ASSERT(!e.scheduled(), "an event that is scheduled for {} ps asked to choose", e.time().ps());
   Mailbox::seal(e, now());
-  choices_.push_back({rank, &e});
-}
-
-/// Those of one rank stay in the order in which they asked. Short rounds, which nearly all are, are sorted in place:
-/// std::stable_sort would allocate.
-template <class Choices>
-static void sort_by_rank(Choices& choices) {
-  constexpr std::size_t kShort = 256;
-  const auto smaller = [](const auto& a, const auto& b) { return a.rank < b.rank; };
-  if (choices.size() > kShort) return std::stable_sort(choices.begin(), choices.end(), smaller);
-  for (auto at = choices.begin(); at != choices.end(); ++at)
-    std::rotate(std::upper_bound(choices.begin(), at, *at, smaller), at, at + 1);
+  choices_.push_back({rank, choices_.size(), &e});
 }
 
 /// One round: those who have asked so far. A round that was stopped goes on where it was.
 void Partition::run_choices() {
   if (choosing_.empty()) {
     std::swap(choices_, choosing_);
-    sort_by_rank(choosing_);
-    std::reverse(choosing_.begin(), choosing_.end());  // the first is taken from the back
+    // The first is taken from the back.
+    std::sort(choosing_.begin(), choosing_.end(), [](const Choice& a, const Choice& b) { return b < a; });
   }
   while (!choosing_.empty() && !stop_) {
     Event& e = *choosing_.back().event;

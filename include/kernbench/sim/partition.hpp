@@ -108,7 +108,11 @@ class Partition {
   Mailbox mail_;
   struct Choice {
     std::uint64_t rank;
+    std::uint64_t asked;  // of equal ranks who asked first
     Event* event;
+    bool operator<(const Choice& other) const {
+      return rank != other.rank ? rank < other.rank : asked < other.asked;
+    }
   };
   std::vector<Choice> choices_;   // of this instant
   std::vector<Choice> choosing_;  // of the round that is under way
