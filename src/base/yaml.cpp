@@ -231,13 +231,20 @@ std::string YamlNode::describe() const {
   return quote(scalar);
 }
 
-YamlNode* YamlNode::find(std::string_view key) {
-  const auto found =
-      std::find_if(entries.begin(), entries.end(), [&](const Entry& entry) { return entry.key == key; });
+namespace {
+
+template <class Entries>
+auto* find_value(Entries& entries, std::string_view key) {
+  const auto found = std::find_if(entries.begin(), entries.end(),
+                                  [&](const YamlNode::Entry& entry) { return entry.key == key; });
   return found == entries.end() ? nullptr : &found->value;
 }
 
-const YamlNode* YamlNode::find(std::string_view key) const { return const_cast<YamlNode*>(this)->find(key); }
+}  // namespace
+
+YamlNode* YamlNode::find(std::string_view key) { return find_value(entries, key); }
+
+const YamlNode* YamlNode::find(std::string_view key) const { return find_value(entries, key); }
 
 void YamlNode::set(const std::string& key, YamlNode value) {
   if (YamlNode* existing = find(key)) {

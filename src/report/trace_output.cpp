@@ -1,6 +1,8 @@
 #include "report/trace_output.hpp"
 
 #include <fmt/format.h>
+
+#define ZLIB_CONST  // what it packs, it only reads
 #include <zlib.h>
 
 #include <array>
@@ -23,7 +25,7 @@ class TraceOutput::Packer {
   Packer& operator=(const Packer&) = delete;
 
   void write(std::string_view text, bool last) {
-    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+    stream_.next_in = reinterpret_cast<const Bytef*>(text.data());
     stream_.avail_in = static_cast<uInt>(text.size());
     do {
       std::array<char, 65536> out;
