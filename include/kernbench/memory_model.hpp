@@ -17,6 +17,9 @@
 // before reads, reads by issuer. Every burst of every request is answered exactly once, now or at any later event, in any order; the time
 // of an answer is not before the present and is final. A model may schedule events of its partition, nothing periodic: when
 // nothing is asked of it, it schedules nothing. It calls `through` only from within `request` or one of its own events.
+// Who else comes: nothing is known of later instants. Within `request`, more requests may come at the same instant; a model that
+// chooses among all of an instant asks for it, `place.partition.choose(event, UINT64_MAX)`, and is called when everybody has come.
+// A `PromptMemory`, whose answers nobody who comes later changes, is asked late instead, many requests at a time.
 // kernbench/testing/model_contracts.hpp checks this for any model.
 #pragma once
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <deque>
 #include <random>
+#include <utility>
 
 #include "device/device_world.hpp"
 #include "device/queue_world.hpp"
@@ -45,6 +46,34 @@ class LateAnswers : public models::MemoryModel, models::MemoryAnswers {
   std::unique_ptr<models::MemoryModel> plain_;
 };
 
+/// Waits until everybody of an instant has come, as the contract says, and counts who comes after all.
+class Patient : public models::MemoryModel {
+ public:
+  static inline int late = 0;
+  static inline std::size_t most = 0;  // of one instant
+
+  Patient(const ParamSet&, const models::MemoryPlace& place) : place_(place), all_here_(*this) {}
+  void request(const models::MemoryRequest& request) override {
+    late += request.at == served_at_;
+    waiting_.push_back(request);
+    if (!all_here_.scheduled()) place_.partition.choose(all_here_, UINT64_MAX);
+  }
+
+ private:
+  void serve() {
+    served_at_ = place_.partition.now();
+    most = std::max(most, waiting_.size());
+    for (const models::MemoryRequest& r : std::exchange(waiting_, {})) {
+      const std::vector<Time> through(static_cast<std::size_t>(r.count), served_at_ + 8_ns);
+      place_.answers.through(r.tag, 0, through);
+    }
+  }
+  const models::MemoryPlace place_;
+  std::vector<models::MemoryRequest> waiting_;
+  Time served_at_ = Time::never();
+  sim::MemberEvent<&Patient::serve> all_here_;
+};
+
 topology::Registry registry() {
   topology::Registry all = kernbench::testing::registry_with_own_models();
   const auto plain = std::get<MemoryBehaviour>(all.find("hbm")->impls.front().behaviour);
@@ -52,6 +81,7 @@ topology::Registry registry() {
     return std::make_unique<LateAnswers>(plain, hbm, place);
   };
   all.add_impl("hbm", {"test.late_answers", "", {}, MemoryBehaviour{.make = late, .gathers = false}});
+  all.add_impl("hbm", {"test.patient", "", {}, models::memory<Patient>()});
   return all;
 }
 
@@ -115,12 +145,23 @@ TEST(OwnMemory, ThatAnswersLateGivesTheTimesOfOneThatAnswersEarly) {
           << "seed " << seed << (runs ? " in runs" : " by packets");
 }
 
+TEST(OwnMemory, CanWaitUntilEverybodyOfAnInstantHasCome) {
+  Patient::late = 0, Patient::most = 0;
+  for (std::uint32_t seed = 1; seed < 40; ++seed)
+    for (const bool runs : {false, true})
+      RandomWork(seed, {"cube.hbm.impl=test.patient"}, {.runs = runs}).times();
+  EXPECT_EQ(Patient::late, 0);
+  EXPECT_GT(Patient::most, 2u);
+}
+
 TEST(OwnModels, GiveTheSameTimesWithAndWithoutRunsAndOnTwoThreads) {
   const std::vector<std::vector<std::string>> variants = {
       {"cube.routers.impl=acme.late_fee"},
       {"cube.routers.impl=acme.small_first"},
       {"cube.hbm.impl=acme.first_ready"},
       {"pe.pe_dma.impl=acme.windowed_dma", "pe.pe_dma.window_bytes=4096"},
+      {"pe.pe_dma.window_bytes=1000", "pe.pe_mmu.overhead_ns=3"},
+      {"pe.pe_dma.window_bytes=16384", "pe.pe_dma.overhead_ns=1"},
       {"cube.routers.impl=acme.late_fee", "cube.hbm.impl=acme.first_ready",
        "pe.pe_dma.impl=acme.windowed_dma"}};
   const auto [first, end] = testing::seeds(1, 20);
