@@ -255,13 +255,17 @@ void Engine::drop_programs() {
     for (std::size_t& i = without_programs_[sip]; i < launches_[sip].size(); ++i) {
       LaunchRequest& launch = *launches_[sip][i];
       if (!launch.done() && !launch.failure()) break;
-      for (const auto& program : launch.programs())
-        for_each_write(*program, [this](std::uint64_t address, std::int64_t) {
-          if (TensorState* tensor = tensor_at(address)) tensor->image->catch_up();
-        });
+      for (const WrittenBytes::Range& range : launch.writes().ranges()) tell_images_of(range);
       launch.drop_programs();
       if (meter_ && !launch.wiring()) meter_->forget(launch.number());
     }
+}
+
+/// The images of all tensors in the range take note of what was launched.
+void Engine::tell_images_of(const WrittenBytes::Range& range) {
+  auto at = tensors_.upper_bound(range.begin);
+  if (at != tensors_.begin()) --at;
+  for (; at != tensors_.end() && at->first < range.end; ++at) at->second->image->catch_up();
 }
 
 /// The last one that begins at or below the address; null if there is none.

@@ -186,6 +186,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   void give_up(const std::exception_ptr& why);
   void let_go();
   void drop_programs();
+  void tell_images_of(const WrittenBytes::Range& range);
   trace::RunInfo describe() const;
   Stream& reading_stream(const TensorState& tensor);
   std::shared_ptr<Request> last_writer(const TensorState& tensor) const;

@@ -3,26 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "isa/transfer.hpp"
-
 namespace kernbench::runtime {
-
-void for_each_write(const isa::Program& program, const std::function<void(std::uint64_t, std::int64_t)>& fn) {
-  using isa::CommandKind;
-  for (const isa::Command& c : program.commands()) {
-    if (c.kind == CommandKind::dma_write || c.kind == CommandKind::atomic) {
-      const std::int64_t item = itemsize(program.value(program.moved(c)).dtype);
-      isa::for_each_segment(program, c, [&](const isa::Segment& s) { fn(s.address, s.elements * item); });
-    } else if (c.kind == CommandKind::composite) {
-      const isa::ValueId out = program.composite(c).out;
-      if (program.value(out).kind != isa::ValueKind::reference) continue;
-      const std::int64_t item = itemsize(program.value(out).dtype);
-      isa::for_each_segment(program, out, [&](const isa::Segment& s) { fn(s.address, s.elements * item); });
-    } else if (c.kind == CommandKind::ipcq_recv && program.has_destination(c)) {
-      fn(c.address, program.bytes(c.result).count());
-    }
-  }
-}
 
 HostImage::HostImage(const Storage& storage, const Launches& launches)
     : base_(storage.base.raw()),
@@ -45,18 +26,17 @@ void HostImage::forget(std::int64_t begin, std::int64_t end) {
   }
 }
 
-void HostImage::written(std::uint64_t address, std::int64_t bytes) {
-  const std::int64_t begin = std::max<std::int64_t>(static_cast<std::int64_t>(address - base_), 0);
-  const std::int64_t end = std::min(static_cast<std::int64_t>(address - base_) + bytes, size_);
-  if (begin >= end) return;
-  forget(begin, end);
+void HostImage::written(const WrittenBytes::Range& range) {
+  const std::int64_t begin = range.begin > base_ ? static_cast<std::int64_t>(range.begin - base_) : 0;
+  forget(begin, std::min(static_cast<std::int64_t>(range.end - base_), size_));
   last_writer_ = launches_[launches_seen_];
 }
 
 void HostImage::catch_up() {
+  const std::uint64_t end = base_ + static_cast<std::uint64_t>(size_);
   for (; launches_seen_ < launches_.size(); ++launches_seen_)
-    for (const auto& program : launches_[launches_seen_]->programs())
-      for_each_write(*program, [this](std::uint64_t address, std::int64_t n) { written(address, n); });
+    launches_[launches_seen_]->writes().for_each_in(
+        base_, end, [this](const WrittenBytes::Range& range) { written(range); });
 }
 
 /// `make(offset in the buffer)`: what is known from there on.

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "runtime/requests.hpp"
+#include "runtime/written_bytes.hpp"
 
 namespace kernbench::runtime {
 
@@ -58,7 +59,7 @@ class HostImage {
   template <class Make>
   void learn(std::span<const Chunk> chunks, const Make& make);
   void forget(std::int64_t begin, std::int64_t end);
-  void written(std::uint64_t address, std::int64_t bytes);
+  void written(const WrittenBytes::Range& range);
   static void copy(std::int64_t begin, const Known& known, std::int64_t from, std::span<std::byte> out);
 
   const std::uint64_t base_;
@@ -69,8 +70,5 @@ class HostImage {
   bool lost_ = false;
   std::shared_ptr<LaunchRequest> last_writer_;
 };
-
-/// Calls `fn(address, bytes)` for everything the commands of a program may write to memory.
-void for_each_write(const isa::Program& program, const std::function<void(std::uint64_t, std::int64_t)>& fn);
 
 }  // namespace kernbench::runtime

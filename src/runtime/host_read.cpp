@@ -113,13 +113,8 @@ std::shared_ptr<Request> Engine::last_writer(const TensorState& tensor) const {
       return static_cast<const MapRequest&>(request).storage() == tensor.storage();
     if (request.phase() == Phase::write)
       return &static_cast<const TransferRequest&>(request).storage() == tensor.storage().get();
-    bool found = false;
-    if (request.phase() == Phase::launch)
-      for (const auto& program : static_cast<const LaunchRequest&>(request).programs())
-        for_each_write(*program, [&](std::uint64_t at, std::int64_t bytes) {
-          found |= at < end && at + static_cast<std::uint64_t>(bytes) > base;
-        });
-    return found;
+    return request.phase() == Phase::launch &&
+           static_cast<const LaunchRequest&>(request).writes().touch(base, end);
   };
   const auto& open = tensor.stream().open();
   const auto last = std::find_if(open.rbegin(), open.rend(), [&](const Request* r) { return writes(*r); });

@@ -156,6 +156,16 @@ LaunchRequest::LaunchRequest(device::Processors& processors, std::uint32_t numbe
     at_work_ = std::make_unique<device::KernelLaunch>(processors, number, sip, programs_, wiring);
 }
 
+const WrittenBytes& LaunchRequest::writes() const {
+  if (!writes_) writes_.emplace(programs_);
+  return *writes_;
+}
+
+void LaunchRequest::drop_programs() {
+  writes_.emplace();
+  if (!wiring_) programs_ = {};
+}
+
 void LaunchRequest::leave(const Cause& before) {
   if (joint_) return joint_->left(*this, before);
   at_work_->before = before;

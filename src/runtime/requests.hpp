@@ -10,6 +10,7 @@
 #include "runtime/region.hpp"
 #include "runtime/storage.hpp"
 #include "runtime/stream.hpp"
+#include "runtime/written_bytes.hpp"
 
 namespace kernbench::runtime {
 
@@ -146,12 +147,12 @@ class LaunchRequest final : public Request {
                 Programs programs, const device::WiringPtr& wiring,
                 std::shared_ptr<JointLaunch> joint = nullptr);
   const Programs& programs() const { return programs_; }
+  /// What they may write to memory; worked out when it is asked for first.
+  const WrittenBytes& writes() const;
   /// Whose queues they may use; null: none.
   const device::WiringPtr& wiring() const { return wiring_; }
-  /// Nobody will ask for them any more. Those that send stay: messages on their way refer to them.
-  void drop_programs() {
-    if (!wiring_) programs_ = {};
-  }
+  /// Nobody will ask for them any more, nor for what they write. Those that send stay: messages on their way refer to them.
+  void drop_programs();
   Trace trace() const override;
   /// What its trace says beside the times.
   std::string note;
@@ -165,6 +166,7 @@ class LaunchRequest final : public Request {
 
   device::Processors& processors_;
   Programs programs_;
+  mutable std::optional<WrittenBytes> writes_;
   const device::WiringPtr wiring_;
   std::unique_ptr<device::KernelLaunch> at_work_;
   std::shared_ptr<JointLaunch> joint_;

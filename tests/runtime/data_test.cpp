@@ -136,6 +136,32 @@ TEST(NoDataMode, WhatLaunchesWroteIsUnknownAfterTheirProgramsAreGone) {
   EXPECT_EQ(x.numpy(), counting({32}));
 }
 
+/// Writes every second element of a PE's part, from the last to the first, then those of another tensor.
+void write_backwards(tl::Context& tl, tl::Ptr a, tl::Ptr b) {
+  for (const tl::Ptr& tensor : {a, b}) {
+    const auto mine = tl.shard(tensor);
+    for (std::int64_t i = mine.shape[0] - 2; i >= 0; i -= 2) tl.store(mine.ptr + 4 * i, tl.full({1}, 7, i32));
+  }
+}
+
+// Many small writes in no order, of several PEs, in tensors that lie side by side: each element alone counts.
+TEST(NoDataMode, OfATensorThatIsWrittenInPartsTheOthersStayKnown) {
+  for (const LogStorage log : {LogStorage::memory, LogStorage::none}) {
+    Torch torch(small(), {.data = false, .log = log});
+    Tensor before = torch.from_numpy(counting({4096}), kColumns),
+           a = torch.from_numpy(counting({4096}), kColumns), b = torch.from_numpy(counting({4096}), kColumns),
+           behind = torch.from_numpy(counting({4096}), kColumns);
+    torch.wait(torch.launch("write_backwards", write_backwards, a, b));
+    EXPECT_EQ(before.numpy(), counting({4096}));
+    EXPECT_EQ(behind.numpy(), counting({4096}));
+    for (Tensor* t : {&a, &b}) {
+      for (const std::int64_t i : {0, 64, 4094}) EXPECT_THROW(((*t)[{{i, i + 1}}].numpy()), NoData) << i;
+      for (const std::int64_t i : {1, 65, 4095})
+        EXPECT_EQ(((*t)[{{i, i + 1}}].numpy()), filled({1}, static_cast<std::int32_t>(i))) << i;
+    }
+  }
+}
+
 // On two SIPs, with launches whose programs have gone when the hash is asked for, and sends that end in another partition.
 TEST(NoDataMode, HashAndSummaryAreTheSameWhereverRecordsAreKept) {
   const auto told = [](LogStorage log) {
