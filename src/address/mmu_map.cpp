@@ -51,8 +51,11 @@ PhysAddr MapSegment::address_of(Bytes offset) const {
   return place.begin + (offset - place.offset);
 }
 
-/// The first window that ends after `a`: the one that holds it, or else the nearest above.
+/// The first window that ends after `a`: the one that holds it, or else the nearest above. Tensors are mostly mapped behind all
+/// others, and dropped in the order in which they were mapped: the two ends are looked at first.
 std::size_t MmuMap::first_ending_after(VirtAddr a) const {
+  if (window_count() == 0 || windows_.back().end <= a) return windows_.size();
+  if (windows_[gone_].end > a) return gone_;
   const auto it =
       std::partition_point(windows_.begin(), windows_.end(), [a](const Window& w) { return w.end <= a; });
   return static_cast<std::size_t>(it - windows_.begin());
@@ -92,6 +95,7 @@ Bytes MmuMap::erase(VirtAddr begin, Bytes size) {
     if (w->end > end) left_over.push_back({end, w->end, w->segment});
   }
   remove(first, last);
+  if (left_over.empty()) return removed;
   const std::size_t at = first_ending_after(begin);
   windows_.insert(windows_.begin() + static_cast<std::ptrdiff_t>(at), left_over.begin(), left_over.end());
   return removed;

@@ -155,7 +155,7 @@ std::int64_t Source::started_before(Time at) const {
 void Source::recall(std::int64_t started) {
   const auto k = static_cast<std::int64_t>(plan_.slots.size());
   const std::int64_t rounds = (plan_.end - plan_.first) / k;
-  for (std::int64_t j = 0; j < k; ++j) {
+  for (std::int64_t j = k - 1; j >= 0; --j) {  // links find first who was entered last
     const Plan::Slot& slot = plan_.slots[static_cast<std::size_t>(j)];
     const std::int64_t done = started / k + (j < started % k ? 1 : 0);
     if (done == rounds) continue;
