@@ -111,7 +111,7 @@ class alignas(64) DmaChannel {
   std::deque<Waiting> waiting_;
   models::DmaLoad load_;
   std::vector<models::DmaRows> rows_;
-  Pool<PieceAccess, 4> accesses_;
+  Pool<PieceAccess, 2> accesses_;
 };
 
 class DmaEngine {

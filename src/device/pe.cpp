@@ -74,8 +74,7 @@ void Pe::begin(ProgramTask& task) {
   program_ = task.program;
   origin_ = task.origin;
   task_->started = partition_.now();
-  has_retired_.assign(task.program->commands().size(), false);
-  retired_.resize(task.program->commands().size());
+  retired_.begin(task.program->commands().size());
   readers_left_.clear();
   for (const isa::Value& value : task.program->values()) readers_left_.push_back(value.readers);
   scratch_free_ = spec_.scratch_granules;
@@ -113,6 +112,7 @@ sim::Task<> Pe::issue(const ProgramTask& task) {
         co_await progress_.wait();
         because = Cause::at(last_retired_.ref, partition_.now(), Reason::issue);
       }
+      retired_.spend(i);
       continue;
     }
     const std::int64_t granules = c.result == isa::kNone ? 0 : task.program->value(c.result).granules;
@@ -149,7 +149,7 @@ bool Pe::is_held(const Hold& by) const {
     case Hold::until_all_retired:
       return !all_retired();
     case Hold::until_retired:
-      return !has_retired_[static_cast<std::size_t>(by.value)];
+      return !retired_.has(static_cast<isa::CommandIndex>(by.value));
     case Hold::until_scratch:
       return by.value > scratch_free_;
     case Hold::until_room:
@@ -265,10 +265,10 @@ isa::CommandIndex Pe::last_producer(const isa::Command& command) const {
 /// is missing: to look there first spares a look at the program.
 isa::CommandIndex Pe::missing(const Order& order) const {
   if (order.last_operand == isa::kNone) return isa::kNone;
-  if (!has_retired_[order.last_operand]) return order.last_operand;
+  if (!retired_.has(order.last_operand)) return order.last_operand;
   for (const isa::ValueId id : program().reads(*order.command)) {
     const isa::CommandIndex producer = program().value(id).producer;
-    if (producer != isa::kNone && !has_retired_[producer]) return producer;
+    if (producer != isa::kNone && !retired_.has(producer)) return producer;
   }
   return isa::kNone;
 }
@@ -402,14 +402,13 @@ void Pe::on_room(ComputeEngine& engine, const Work& left) {
 /// A command has retired: whoever waited for its tile, its bytes, its scratch or its engine may go on.
 void Pe::retire(Op& op) {
   const Time now = partition_.now();
-  has_retired_[op.index()] = true;
-  retired_[op.index()] = {now, op.ref.serial};
+  retired_.note(op.index(), {now, op.ref.serial});
   ++retired_count_;
   last_retired_ = Cause::at(op.ref, now, Reason::operand);
   if (op.touches_memory) free_memory(op);
   const bool by_retiring = op.in != gemm && op.in != math && op.in < kEngines;
   if (by_retiring) engine_free_[op.in] = Cause::at(op.ref, now, Reason::engine);
-  release_scratch(op.command());
+  release_scratch(op);
   const isa::CommandIndex command = op.index();
   const bool left_read_channel = op.in == dma_read;
   op.recycle();  // it may be the next one that starts
@@ -431,28 +430,32 @@ void Pe::free_memory(const Op& op) {
   std::erase_if(memory_in_use_, [&](const MemoryUse& use) { return use.command == op.index(); });
 }
 
-void Pe::release_scratch(const isa::Command& command) {
-  const auto reads = program().reads(command);
+void Pe::release_scratch(const Op& op) {
+  const auto reads = program().reads(op.command());
   for (auto id = reads.begin(); id != reads.end(); ++id) {
     const isa::ValueId base = program().base(*id);
     const auto same = [&](isa::ValueId other) { return program().base(other) == base; };
     if (std::any_of(reads.begin(), id, same)) continue;  // a command counts as one reader
     if (program().value(base).producer != isa::kNone && --readers_left_[base] == 0) give_back(base);
   }
-  if (command.result != isa::kNone && program().value(command.result).readers == 0) give_back(command.result);
+  const isa::ValueId result = op.command().result;
+  if (result != isa::kNone && program().value(result).readers == 0) give_back(result);
+  const bool makes_tile = result != isa::kNone && program().value(result).producer != isa::kNone;
+  if (!makes_tile) retired_.spend(op.index());
 }
 
+/// Nobody will read it any more.
 void Pe::give_back(isa::ValueId value) {
   scratch_free_ += program().value(value).granules;
+  if (const isa::CommandIndex made_by = program().value(value).producer; made_by != isa::kNone)
+    retired_.spend(made_by);
   scratch_freed_ = last_retired_;
   if (!live_slots_.empty()) release_slot(value);
 }
 
 std::optional<isa::CommandIndex> Pe::waiting_for() const {
   if (!task_) return std::nullopt;
-  for (isa::CommandIndex i = 0; i < has_retired_.size(); ++i)
-    if (!has_retired_[i]) return i;
-  return std::nullopt;
+  return retired_.first_missing();
 }
 
 }  // namespace kernbench::device

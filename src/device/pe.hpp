@@ -18,6 +18,7 @@
 #include "device/pe_ipcq.hpp"
 #include "device/pe_spec.hpp"
 #include "device/pool.hpp"
+#include "device/retirements.hpp"
 #include "device/tile_stream.hpp"
 #include "isa/transfer.hpp"
 #include "kernbench/deadlock.hpp"
@@ -89,10 +90,6 @@ class Pe : private RoomListener, private QueueUser, private StreamUser {
     Order& pop_front();
   };
 
-  struct Retired {
-    Time at;
-    std::uint32_t serial = 0;
-  };
   struct MemoryUse {  // of a command that has been issued and has not retired
     isa::CommandIndex command;
     isa::Access bytes;
@@ -145,7 +142,7 @@ class Pe : private RoomListener, private QueueUser, private StreamUser {
   void free_memory(const Op& op);
   void on_room(ComputeEngine& engine, const Work& left) override;
   void retire(Op& op);
-  void release_scratch(const isa::Command& command);
+  void release_scratch(const Op& op);
   void give_back(isa::ValueId value);
 
   // Sends and receives.
@@ -193,7 +190,7 @@ class Pe : private RoomListener, private QueueUser, private StreamUser {
   Hold hold_;
 
   // Commands that wait (many, and small), and those under way.
-  Pool<Order> orders_;
+  Pool<Order, 8> orders_;
   Pool<DmaOp, 4> dma_ops_;
   Pool<ComputeOp, 4> compute_ops_;
   Pool<CompositeOp, 4> composite_ops_;
@@ -205,8 +202,7 @@ class Pe : private RoomListener, private QueueUser, private StreamUser {
   const isa::Program* program_ = nullptr;  // the task's,
   std::uint32_t origin_ = 0;               // and its origin
   std::vector<OrderQueue> queues_;
-  std::vector<bool> has_retired_;            // per command; asked far more often than
-  std::vector<Retired> retired_;             // when and as what
+  Retirements retired_;
   std::vector<std::uint32_t> readers_left_;  // per value
   std::vector<MemoryUse> memory_in_use_;
   std::vector<Cause> engine_free_;  // per queue: when the engine could take another command
