@@ -113,6 +113,7 @@ TileStream::Tile TileStream::tile_of(std::int64_t step) const {
 /// The read channel and the units are shared with the PE's own commands. Who takes them at an instant must not depend on the
 /// order of its events: loads go first, then the stream, then the commands for the units.
 void TileStream::feed() {
+  if (idle()) return;
   if (!user_.has_own_work()) return feed_now();
   if (all_have_come_.scheduled()) return;
   pe_.partition.choose(all_have_come_, choice_rank(Chooser::stream, pe_.tcm.index));
