@@ -22,10 +22,21 @@ ControlSpec ControlSpec::of(const topology::Machine& machine) {
 
 namespace {
 
-/// How long a message takes that waits for nobody.
-Time unloaded(const Route& route, Bytes bytes) {
-  return route.latency + route.pace.bandwidth().time_for(bytes);
-}
+/// From one node to another. Most machines have control messages of no bytes, which need no more than a signal does.
+struct OneWay {
+  const SignalRoute* signal = nullptr;
+  Route* route = nullptr;  // null: they have no bytes
+
+  OneWay() = default;
+  OneWay(Fabric& fabric, NodeId from, NodeId to, Bytes bytes)
+      : route(bytes > 0_B ? &fabric.route(from, to) : nullptr) {
+    signal = route ? route : &fabric.signal_route(from, to);
+  }
+  /// How long a message takes that waits for nobody.
+  Time unloaded(Bytes bytes) const {
+    return signal->latency + (route ? route->pace.bandwidth().time_for(bytes) : Time());
+  }
+};
 
 }  // namespace
 
@@ -43,15 +54,14 @@ struct ControlPath::Cpu {
 /// first needed.
 struct ControlPath::MCpu : Cpu {
   struct Way {
-    Route* there = nullptr;
-    Route* back = nullptr;
+    OneWay there, back;
     Time unloaded;  // there
   };
   using Ways = std::vector<Way>;
   using Cpu::Cpu;
 
   const Way& from_io(const ControlPath& path, NodeId io) {
-    if (!io_way.there) io_way = find(path, io, node);
+    if (!io_way.there.signal) io_way = find(path, io, node);
     return io_way;
   }
   /// To a part of each PE.
@@ -66,8 +76,9 @@ struct ControlPath::MCpu : Cpu {
   }
 
   static Way find(const ControlPath& path, NodeId from, NodeId to) {
-    Route& there = path.fabric_.route(from, to);
-    return {&there, &path.fabric_.route(to, from), device::unloaded(there, path.spec_.message_bytes)};
+    const Bytes bytes = path.spec_.message_bytes;
+    const OneWay there(path.fabric_, from, to, bytes);
+    return {there, OneWay(path.fabric_, to, from, bytes), there.unloaded(bytes)};
   }
 
   Way io_way;
@@ -81,17 +92,16 @@ class ControlPath::Step : public sim::Event {
   using Then = void (ControlPath::*)(Owner&);
   explicit Step(Owner& owner) : Event(&arrive), owner_(owner) {}
 
-  void send(ControlPath& path, Route& route, Then then) {
+  void send(ControlPath& path, const OneWay& way, Then then) {
     note(path, then);
-    const Bytes bytes = path.spec_.message_bytes;
-    if (bytes == 0_B) return path.fabric_.signal(route, *this);
+    if (!way.route) return path.fabric_.signal(*way.signal, *this);
     if (!data_) {
       auto data = std::make_unique<Data>(*this);
       data_ = data.get();
       owner_.whole().messages.push_back(std::move(data));
     }
-    data_->route = &route;
-    data_->bytes = bytes;
+    data_->route = way.route;
+    data_->bytes = path.spec_.message_bytes;
     path.fabric_.send(*data_);
   }
 
@@ -196,8 +206,8 @@ void ControlPath::submit(ControlRequest& request) {
 }
 
 void ControlPath::leave_host(State& state) {
-  Route& route = fabric_.route(fabric_.graph().host(), io_cpu(state.request.sip).node);
-  state.step.send(*this, route, &ControlPath::at_io_cpu);
+  const OneWay way(fabric_, fabric_.graph().host(), io_cpu(state.request.sip).node, spec_.message_bytes);
+  state.step.send(*this, way, &ControlPath::at_io_cpu);
 }
 
 void ControlPath::at_io_cpu(State& state) {
@@ -250,7 +260,7 @@ void ControlPath::fan_out(State& state) {
   if (spec_.barrier)
     for (Leg& leg : state.legs) leg.stamp = stamp;
   state.open = state.cubes.size();
-  for (Cube& cube : state.cubes) cube.step.send(*this, *cube.cpu->io_way.there, &ControlPath::at_m_cpu);
+  for (Cube& cube : state.cubes) cube.step.send(*this, cube.cpu->io_way.there, &ControlPath::at_m_cpu);
 }
 
 void ControlPath::at_m_cpu(Cube& cube) { cube.step.serve(*this, *cube.cpu, &ControlPath::fan_out); }
@@ -259,7 +269,7 @@ void ControlPath::at_m_cpu(Cube& cube) { cube.step.serve(*this, *cube.cpu, &Cont
 void ControlPath::fan_out(Cube& cube) {
   cube.open = cube.count;
   for (Leg* leg = cube.legs; leg != cube.legs + cube.count; ++leg)
-    leg->step.send(*this, *leg->way->there, &ControlPath::at_pe);
+    leg->step.send(*this, leg->way->there, &ControlPath::at_pe);
 }
 
 void ControlPath::at_pe(Leg& leg) {
@@ -276,9 +286,9 @@ void ControlPath::at_pe(Leg& leg) {
 void ControlPath::complete(PeTask& task) {
   auto& leg = static_cast<Leg&>(task);
   Cube& cube = *leg.cube;
-  if (spec_.message_bytes > 0_B) return leg.step.send(*this, *leg.way->back, &ControlPath::back_at_m_cpu);
+  if (spec_.message_bytes > 0_B) return leg.step.send(*this, leg.way->back, &ControlPath::back_at_m_cpu);
   sim::Partition& here = cube.cpu->partition;
-  cube.answered = std::max(cube.answered, here.now() + leg.way->back->latency);
+  cube.answered = std::max(cube.answered, here.now() + leg.way->back.signal->latency);
   if (--cube.open == 0) cube.step.wait(*this, here, cube.answered, &ControlPath::fold);
 }
 
@@ -290,7 +300,7 @@ void ControlPath::back_at_m_cpu(Leg& leg) {
 void ControlPath::fold(Cube& cube) { cube.step.serve(*this, *cube.cpu, &ControlPath::answer); }
 
 void ControlPath::answer(Cube& cube) {
-  cube.step.send(*this, *cube.cpu->io_way.back, &ControlPath::back_at_io_cpu);
+  cube.step.send(*this, cube.cpu->io_way.back, &ControlPath::back_at_io_cpu);
 }
 
 /// The IO CPU, likewise, after the last cube.
@@ -300,8 +310,8 @@ void ControlPath::back_at_io_cpu(Cube& cube) {
 }
 
 void ControlPath::answer(State& state) {
-  Route& route = fabric_.route(io_cpu(state.request.sip).node, fabric_.graph().host());
-  state.step.send(*this, route, &ControlPath::back_at_host);
+  const OneWay way(fabric_, io_cpu(state.request.sip).node, fabric_.graph().host(), spec_.message_bytes);
+  state.step.send(*this, way, &ControlPath::back_at_host);
 }
 
 void ControlPath::back_at_host(State& state) {

@@ -80,6 +80,10 @@ Route& Fabric::route(NodeId from, NodeId to) {
   return route;
 }
 
+SignalRoute& Fabric::signal_route(NodeId from, NodeId to) {
+  return domain(graph_.partition(from)).routes_.signal_route(from, to);
+}
+
 Route& Fabric::route(NodeId from, NodeId via, NodeId to) {
   Route& route = domain(graph_.partition(from)).routes_.route(from, via, to);
   if (!route.source) prepare(route);
@@ -139,7 +143,7 @@ void Fabric::more_is_ready(Message& message) {
   message.route->source->hear_of(message);
 }
 
-void Fabric::signal(const Route& route, sim::Event& event) {
+void Fabric::signal(const SignalRoute& route, sim::Event& event) {
   simulation_.partition(route.partition)
       .post(simulation_.partition(route.last_partition), event, route.latency);
 }

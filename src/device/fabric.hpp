@@ -112,6 +112,8 @@ class Fabric {
 
   /// The way between two nodes. Keep the reference: it is a look-up.
   Route& route(topology::NodeId from, topology::NodeId to);
+  /// All that messages of no bytes need of it, which most ways of a large machine are for. Keep the reference, too.
+  SignalRoute& signal_route(topology::NodeId from, topology::NodeId to);
   /// The way past a third node, which passes on what comes.
   Route& route(topology::NodeId from, topology::NodeId via, topology::NodeId to);
   /// Sends a message of at least one byte. Called in the partition of the sender.
@@ -120,7 +122,7 @@ class Fabric {
   void more_is_ready(Message& message);
   /// Sends a message of no bytes: it pays wires and overheads, waits for nobody, and fires `event` on
   /// arrival.
-  void signal(const Route& route, sim::Event& event);
+  void signal(const SignalRoute& route, sim::Event& event);
 
   // Uses of a link that are no messages: fetches and stores of a PE take the ports of its TCM.
   /// For a link that messages enter by: in turn with their packets.

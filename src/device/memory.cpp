@@ -28,7 +28,7 @@ void Access::start(Memory& memory, topology::NodeId issuer, topology::NodeId end
   Fabric& fabric = memory.fabric();
   const bool reads = direction == Direction::read;
   if (memory_ != &memory || issuer_ != issuer || end_ != end || direction_ != direction) {
-    signal_route_ = reads ? &fabric.route(issuer, memory.node()) : nullptr;
+    signal_route_ = reads ? &fabric.signal_route(issuer, memory.node()) : nullptr;
     route = reads ? nullptr : &fabric.route(end, memory.node());
   }
   issuer_ = issuer;
@@ -45,7 +45,7 @@ void Access::start(Memory& memory, topology::NodeId issuer, topology::NodeId end
 
 void Access::start_through(Memory& from, topology::NodeId engine, Extent extent, const Onward& onward,
                            Channel traffic, std::uint32_t order) {
-  signal_route_ = &from.fabric().route(engine, from.node());
+  signal_route_ = &from.fabric().signal_route(engine, from.node());
   route = nullptr;
   issuer_ = end_ = engine;
   direction_ = Direction::read;
@@ -118,7 +118,7 @@ void Access::written(Time at) {
 void Access::commit() {
   on_committed();
   step_ = Step::acknowledge;
-  if (!signal_route_) signal_route_ = &memory_->fabric().route(memory_->node(), issuer_);
+  if (!signal_route_) signal_route_ = &memory_->fabric().signal_route(memory_->node(), issuer_);
   memory_->fabric().signal(*signal_route_, next_step());
 }
 

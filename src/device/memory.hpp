@@ -155,7 +155,7 @@ class alignas(64) Access : private Message, private AccessStep {
   Memory* memory_ = nullptr;
   // The route of the request or the acknowledgement. It and the data's are kept from one use to the next, for an access is mostly
   // used again for the same memory. What goes back from the memory is found in its partition.
-  Route* signal_route_ = nullptr;
+  const SignalRoute* signal_route_ = nullptr;
   topology::NodeId issuer_, end_;
   Progress progress_;
   Extent extent_;

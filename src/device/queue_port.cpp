@@ -63,7 +63,7 @@ class SendSide::Parcel {
     void on_left() override {
       if (!from_) return passed();
       Fabric& fabric = from_->fabric();
-      fabric.signal(fabric.route(from_->node(), parcel_.side_.ipcq_.dma().node()), passed_);
+      fabric.signal(fabric.signal_route(from_->node(), parcel_.side_.ipcq_.dma().node()), passed_);
     }
     void passed() { parcel_.on_left(); }
     void on_committed() override { parcel_.on_committed(*this); }

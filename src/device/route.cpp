@@ -12,9 +12,24 @@ PacketTimes::PacketTimes(Bandwidth bandwidth, Bytes packet)
       full_(bandwidth.time_for(packet)),
       uniform_(bandwidth.is_whole_time(packet)) {}
 
+namespace {
+
+std::uint64_t key_of(topology::NodeId from, topology::NodeId to) {
+  return std::uint64_t{from.index} << 32 | to.index;
+}
+
+}  // namespace
+
+SignalRoute& RouteBook::signal_route(topology::NodeId from, topology::NodeId to) {
+  const auto [at, is_new] = signal_routes_.try_emplace(key_of(from, to));
+  if (!is_new) return at->second;
+  KB_ASSERT(from != to, "a message from {} to itself needs no fabric", graph_.path(from));
+  at->second = {graph_.latency(graph_.route(from, to)), graph_.partition(from), graph_.partition(to)};
+  return at->second;
+}
+
 Route& RouteBook::route(topology::NodeId from, topology::NodeId to) {
-  const std::uint64_t key = std::uint64_t{from.index} << 32 | to.index;
-  std::unique_ptr<Route>& slot = routes_[key];
+  std::unique_ptr<Route>& slot = routes_[key_of(from, to)];
   if (!slot) {
     KB_ASSERT(from != to, "a message from {} to itself needs no fabric", graph_.path(from));
     slot = make(from, to, graph_.route(from, to));

@@ -89,12 +89,16 @@ static_assert(sizeof(Hop) == 64);
 /// A route lies in one partition; or goes to or comes from the host's; or leads through it to another SIP's.
 inline constexpr std::size_t kLegs = 3;
 
-/// The one way from a node to another. Immutable but for the fabric's own bookkeeping.
-struct alignas(64) Route {
-  // A message of no bytes needs the first cache line alone, others two. What is the fabric's own is marked with *.
-  Time latency;            // Σ forward: when a message of no bytes arrives
+/// All that a message of no bytes needs to know of its route.
+struct SignalRoute {
+  Time latency;            // Σ forward: when it arrives
   int partition = 0;       // where it begins
   int last_partition = 0;  // where it ends
+};
+
+/// The one way from a node to another. Immutable but for the fabric's own bookkeeping.
+struct alignas(64) Route : SignalRoute {
+  // A message needs two cache lines. What is the fabric's own is marked with *.
   int last_leg = 0;
   std::vector<Hop> hops;
   Source* source = nullptr;  // * who offers packets to the first link
@@ -133,6 +137,8 @@ class RouteBook {
   Route& route(topology::NodeId from, topology::NodeId to);
   /// The same past a third node: data that an engine passes on as it comes.
   Route& route(topology::NodeId from, topology::NodeId via, topology::NodeId to);
+  /// For messages of no bytes.
+  SignalRoute& signal_route(topology::NodeId from, topology::NodeId to);
 
  private:
   std::unique_ptr<Route> make(topology::NodeId from, topology::NodeId to,
@@ -141,6 +147,7 @@ class RouteBook {
   const topology::Graph& graph_;
   Bytes packet_;
   std::unordered_map<std::uint64_t, std::unique_ptr<Route>> routes_;
+  std::unordered_map<std::uint64_t, SignalRoute> signal_routes_;
   std::map<std::array<std::uint32_t, 3>, std::unique_ptr<Route>> detours_;
 };
 

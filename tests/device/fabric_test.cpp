@@ -9,7 +9,9 @@
 #include <map>
 #include <mutex>
 #include <random>
+#include <string>
 #include <tuple>
+#include <vector>
 
 #include "device/traffic.hpp"
 
@@ -55,6 +57,24 @@ TEST(Fabric, AnotherSipIsReachedThroughTheSwitch) {
     // 256 B at 128 GB/s: 2 ns.
     EXPECT_EQ(p.delivered, 49'072_ps);
   }
+}
+
+// What messages of no bytes need of a way is known without its links.
+TEST(Fabric, ASignalTakesAsLongAsTheWayOfAMessage) {
+  World world;
+  const std::vector<std::string> nodes = {world.graph.path(world.graph.host()), "sip0.cube0.pe0.pe_dma",
+                                          "sip0.cube0.hbm_ctrl.pe0", "sip1.cube1.pe0.pe_dma"};
+  for (const std::string& a : nodes)
+    for (const std::string& b : nodes) {
+      if (a == b) continue;
+      const topology::NodeId from = world.graph.find(a), to = world.graph.find(b);
+      const SignalRoute& signal = world.fabric.signal_route(from, to);
+      const Route& route = world.fabric.route(from, to);
+      EXPECT_EQ(signal.latency, route.latency) << a << " to " << b;
+      EXPECT_EQ(signal.partition, route.partition);
+      EXPECT_EQ(signal.last_partition, route.last_partition);
+      EXPECT_EQ(&signal, &world.fabric.signal_route(from, to));
+    }
 }
 
 /// The formula of the unloaded fabric, straight from the graph.
