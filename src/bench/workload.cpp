@@ -369,8 +369,8 @@ void Workload::add(const isa::Program& program, const Translate& translate, cons
   const auto use_port = [&](NodeId from, NodeId to, Bytes bytes) {
     if (bytes == 0_B) return;
     const LinkId port = graph_.route(from, to).front();
-    links_[port] += bytes;
-    needed_[port] += bytes;
+    links_.add(port, bytes);
+    needed_.add(port, bytes);
   };
   use_port(tcm, dma, counter.tcm_read());
   use_port(dma, tcm, counter.tcm_write());
@@ -378,8 +378,8 @@ void Workload::add(const isa::Program& program, const Translate& translate, cons
 
 void Workload::cross(NodeId from, NodeId to, Bytes traffic, Bytes needed) {
   for (const LinkId link : graph_.route(from, to)) {
-    links_[link] += traffic;
-    needed_[link] += needed;
+    links_.add(link, traffic);
+    needed_.add(link, needed);
   }
 }
 
@@ -419,7 +419,7 @@ void Workload::add_passed(PeCoord pe, const QueueSlots& way, NodeId memory, cons
   cross(memory, dma, flow.bytes, arrived);
   cross(dma, way.there, flow.bytes, arrived);
   const std::vector<LinkId> back = graph_.route(memory, dma);
-  needed_[back.front()] += flow.bytes - arrived;
+  needed_.add(back.front(), flow.bytes - arrived);
   if (graph_.node(memory).kind == NodeKind::hbm_ctrl) slices_[memory] += flow.bytes;
   if (graph_.node(way.there).kind == NodeKind::hbm_ctrl) slices_[way.there] += arrived;
   const Time time = graph_.latency(graph_.route(dma, memory)) + memory_time(memory) + graph_.latency(back) +

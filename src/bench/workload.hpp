@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "address/mmu_map.hpp"
+#include "bench/byte_totals.hpp"
 #include "kernbench/graph.hpp"
 #include "kernbench/machine.hpp"
 #include "kernbench/program.hpp"
@@ -61,8 +62,8 @@ class Workload {
   const std::map<std::string, Time>& vector_by() const { return vector_by_; }
   /// Bytes that cross each link because of the launch; that must cross it before the launch can end; and that each HBM
   /// slice (by its controller) delivers or takes by then.
-  const std::map<topology::LinkId, Bytes>& links() const { return links_; }
-  const std::map<topology::LinkId, Bytes>& needed() const { return needed_; }
+  const ByteTotals<topology::LinkId>& links() const { return links_; }
+  const ByteTotals<topology::LinkId>& needed() const { return needed_; }
   const std::map<topology::NodeId, Bytes>& slices() const { return slices_; }
   Bandwidth slice_bandwidth() const;
   /// Components whose impl gives no least time, and which therefore have no part in the bound: `cube.hbm (acme.fair_hbm)`.
@@ -120,7 +121,7 @@ class Workload {
   std::vector<PeWork> pes_;
   Time most_math_;
   std::map<std::string, Time> vector_by_;
-  std::map<topology::LinkId, Bytes> links_, needed_;
+  ByteTotals<topology::LinkId> links_, needed_;
   std::map<topology::NodeId, Bytes> slices_;
   std::set<Crowded> crowded_;
   Message longest_;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <random>
 
 #include "device/pe_world.hpp"
@@ -52,6 +53,25 @@ void product_of_references(tl::Context& tl) {
 }
 
 // 16 · 16 · 8 = 2048 tile steps of 2 · 4096 B, and 512 KiB out: 17,301,504 B at 256 GB/s.
+TEST(ByteTotals, AgreeWithAMap) {
+  std::mt19937 random(7);
+  ByteTotals<topology::LinkId> totals;
+  std::map<std::uint32_t, std::int64_t> expected;
+  EXPECT_EQ(totals.size(), 0u);
+  for (int i = 0; i < 5000; ++i) {
+    const auto link = static_cast<std::uint32_t>(random() % 300);
+    const auto bytes = static_cast<std::int64_t>(random() % 1000);
+    totals.add(topology::LinkId{link}, Bytes(bytes));
+    expected[link] += bytes;
+    EXPECT_TRUE(i % 97 != 0 || totals.at(topology::LinkId{link}) == Bytes(expected[link]));
+  }
+  std::map<std::uint32_t, std::int64_t> seen;
+  for (const auto& [link, bytes] : totals) seen[link.index] = bytes.count();
+  EXPECT_EQ(seen, expected);
+  EXPECT_EQ(totals.size(), expected.size());
+  EXPECT_FALSE(totals.contains(topology::LinkId{300}));
+}
+
 TEST(LowerBound, AProductOfReferencesIsBoundByItsSlice) {
   Bound bound;
   const LowerBound b = bound.of(product_of_references);
