@@ -81,6 +81,8 @@ struct QueueWay {
 /// The windows of queues with these rules.
 std::vector<LinkWindow> link_windows(const device::QueueRules& rules, const std::vector<QueueWay>& ways,
                                      const topology::Machine& machine, const topology::Graph& graph);
+/// The memory in which the slots of a PE's queues lie.
+topology::NodeId slot_node(const topology::Graph& graph, address::MemorySpace space, PeCoord pe);
 /// The directions that the algorithm sends to on a PE: its kernel is recorded once, for a tensor of its `n_elem`, or of
 /// some. All of them if it cannot be.
 std::vector<std::string> directions_used(const Plan& plan, PeCoord pe);

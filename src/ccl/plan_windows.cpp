@@ -18,12 +18,6 @@ using topology::Machine;
 using topology::NodeId;
 using topology::NodeKind;
 
-NodeId memory_node(const Graph& graph, address::MemorySpace space, PeCoord pe) {
-  if (space == address::MemorySpace::Hbm) return graph.hbm_ctrl(pe);
-  if (space == address::MemorySpace::Sram) return graph.sram(pe.in_cube());
-  return graph.pe(pe, NodeKind::pe_tcm);
-}
-
 /// A tile that fills a slot, added to another.
 Time time_to_add(const Machine& machine, Bytes slot) {
   const auto pe = device::PeSpec::of(machine);
@@ -44,7 +38,7 @@ Time time_held(const Machine& machine, const Graph& graph, const device::QueueRu
 LinkWindow window_of(const Machine& machine, const Graph& graph, const device::QueueRules& rules,
                      const QueueWay& way) {
   const auto& [from, to, direction] = way;
-  const auto slot = memory_node(graph, rules.memory, to);
+  const auto slot = slot_node(graph, rules.memory, to);
   const auto queue = graph.pe(to, NodeKind::pe_ipcq);
   const auto there = device::probe_formula(
       machine, graph, {graph.pe(from, NodeKind::pe_tcm), slot, device::Direction::write, rules.slot_size});
@@ -61,6 +55,12 @@ LinkWindow window_of(const Machine& machine, const Graph& graph, const device::Q
 }
 
 }  // namespace
+
+NodeId slot_node(const Graph& graph, address::MemorySpace space, PeCoord pe) {
+  if (space == address::MemorySpace::Hbm) return graph.hbm_ctrl(pe);
+  if (space == address::MemorySpace::Sram) return graph.sram(pe.in_cube());
+  return graph.pe(pe, NodeKind::pe_tcm);
+}
 
 Bytes LinkWindow::needed() const {
   // GB/s × ps is bytes / 1000.

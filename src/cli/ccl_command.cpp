@@ -9,8 +9,10 @@
 #include "base/file.hpp"
 #include "bench/run.hpp"
 #include "ccl/plan.hpp"
+#include "ccl/wiring_drawing.hpp"
 #include "cli/command.hpp"
 #include "cli/json_option.hpp"
+#include "cli/svg_output.hpp"
 #include "kernbench/distributed.hpp"
 #include "kernbench/error.hpp"
 #include "kernbench/graph.hpp"
@@ -26,6 +28,7 @@ struct PlanOptions {
   std::string algorithm;
   std::string group;
   std::string output;
+  std::string drawing;
 };
 
 std::optional<ccl::Group> group_of(const std::string& name) {
@@ -40,6 +43,7 @@ void note(const ccl::Config& config) {
 }
 
 int plan(const Session& session, const PlanOptions& options) {
+  if (!options.drawing.empty()) check_promises_svg(options.drawing);
   const auto& registry = session.registry.collectives;
   const auto machine = options.machine.load(session.registry);
   const auto config = ccl::load_config(options.machine.ccl_file, options.machine.ccl_overrides(), registry);
@@ -47,8 +51,13 @@ int plan(const Session& session, const PlanOptions& options) {
   address::MemoryPools pools(runtime::memory_layout(machine));
   const auto group = group_of(options.group).value_or(ccl::benched_group(registry, settings));
   const auto made = ccl::make_plan(registry, settings, machine, pools, {.group = group});
-  const auto windows = ccl::link_windows(made, machine, topology::Graph(machine));
+  const topology::Graph graph(machine);
   note(config);
+  if (!options.drawing.empty()) {
+    write_svg(options.drawing, ccl::draw_wiring(made, machine, graph), "the wiring of " + settings.name);
+    if (options.output.empty()) return 0;
+  }
+  const auto windows = ccl::link_windows(made, machine, graph);
   if (options.output.empty()) return write_stdout(ccl::to_text(made, windows)), 0;
   const std::string json =
       ccl::to_json(made, windows).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -74,6 +83,11 @@ void add_plan(CLI::App& ccl, Session& session) {
   command
       ->add_option("-o,--output", options->output,
                    "Write it as JSON, with every address; - for standard output")
+      ->type_name("FILE");
+  command
+      ->add_option(
+          "--draw", options->drawing,
+          "Draw the floor plan with the links that its queues send over, as SVG; - for standard output")
       ->type_name("FILE");
   command->callback(
       [&session, options] { session.action = [&session, options] { return plan(session, *options); }; });

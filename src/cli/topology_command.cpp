@@ -2,9 +2,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <cctype>
-#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -13,6 +10,7 @@
 #include "cli/command.hpp"
 #include "cli/json_option.hpp"
 #include "cli/machine_tree.hpp"
+#include "cli/svg_output.hpp"
 #include "kernbench/error.hpp"
 #include "kernbench/graph.hpp"
 #include "topology/figures.hpp"
@@ -66,16 +64,6 @@ void add_check(CLI::App& topology, Session& session) {
   });
 }
 
-/// We write SVG and nothing else: a name that promises another format is refused.
-void check_promises_svg(const std::string& output) {
-  std::string extension = std::filesystem::path(output).extension().string();
-  std::transform(extension.begin(), extension.end(), extension.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  if (extension.empty() || extension == ".svg") return;
-  throw InputError({"cli.format", shown_path(output), "the floor plan is drawn as SVG only",
-                    "write " + shown_path(std::filesystem::path(output).replace_extension(".svg").string())});
-}
-
 void add_draw(CLI::App& topology, Session& session) {
   struct Options {
     MachineChoice machine;
@@ -91,11 +79,8 @@ void add_draw(CLI::App& topology, Session& session) {
     session.action = [&session, options] {
       check_promises_svg(options->output);
       const Machine machine = options->machine.load(session.registry);
-      const std::string svg = topology::draw_floor_plan(machine, Graph(machine));
-      if (options->output == "-") return write_stdout(svg), 0;
-      write_file(options->output, svg);
-      write_stdout(fmt::format("{}: the floor plan of {}\n", shown_path(options->output),
-                               shown_path(machine.source())));
+      write_svg(options->output, topology::draw_floor_plan(machine, Graph(machine)),
+                "the floor plan of " + shown_path(machine.source()));
       return 0;
     };
   });

@@ -12,7 +12,7 @@ namespace kernbench::topology {
 namespace {
 
 constexpr double kMargin = 48;
-constexpr double kTitleHeight = 110;
+constexpr double kTitleHeight = 110, kLegendHeight = 46;
 constexpr double kHostWidth = 150, kHostHeight = 46, kSwitchHeight = 46;
 constexpr double kWireGap = 5;            // between wires that run side by side
 constexpr std::int64_t kDetailed = 5000;  // routers and PEs that are drawn one by one
@@ -47,6 +47,8 @@ text { pointer-events: none; }
 .wire { stroke: #cf5560; stroke-width: 2.4; }
 .scale { stroke: #5f6f7d; stroke-width: 2; }
 )";
+/// For coloured links among plain ones.
+constexpr std::string_view kBoldStyle = ".bold { fill: none; stroke-width: 3.4; stroke-linecap: round; }\n";
 
 /// How the SIPs stand on the page: in their grid; a ring, which has none, in rows of about a page's shape.
 MeshCoord page_grid(const Machine& machine, const SipShape& sip) {
@@ -134,7 +136,9 @@ void draw_system(const FloorPlan& plan, const SystemShape& shape, Point origin, 
 
 void draw_title(const FloorPlan& plan, const char* note) {
   const auto& source = plan.machine.source();
-  plan.svg.text({kMargin, kMargin + 28}, 38, "strong", source.substr(source.rfind('/') + 1),
+  const std::string name = source.substr(source.rfind('/') + 1);
+  plan.svg.text({kMargin, kMargin + 28}, 38, "strong",
+                plan.colours.title.empty() ? name : fmt::format("{} · {}", name, plan.colours.title),
                 Svg::Anchor::start);
   plan.svg.text({kMargin, kMargin + 64}, 22, "muted",
                 fmt::format("{} · {} · {} HBM at {} · SIPs as {}{}", headline(plan.machine),
@@ -142,6 +146,16 @@ void draw_title(const FloorPlan& plan, const char* note) {
                             rate_text(plan.figures.machine.hbm_gbs),
                             plan.machine.at("system.sips").text("topology"), note),
                 Svg::Anchor::start);
+}
+
+/// What the colours mean, from left to right.
+void draw_meanings(const FloorPlan& plan, Point at) {
+  constexpr double kBox = 24, kSize = 20, kLetter = 0.56;  // a letter's width, in units of its size
+  for (const auto& [colour, text] : plan.colours.legend) {
+    plan.svg.rect({at.x, at.y - kBox * 0.8, kBox, kBox}, 4, {.css_class = "page", .colour = colour});
+    plan.svg.text({at.x + kBox + 10, at.y}, kSize, "muted", text, Svg::Anchor::start);
+    at.x += kBox + 40 + kSize * kLetter * static_cast<double>(text.size());
+  }
 }
 
 void draw_notes(const FloorPlan& plan, Point at) {
@@ -185,19 +199,24 @@ Svg::Look FloorPlan::look(std::string_view css_class, NodeId node, const std::st
 
 void FloorPlan::wire(std::string_view css_class, LinkId id, std::vector<Point> points) const {
   const Link link = graph.link(id);
-  const bool both = !colours.link;
+  const bool both = !is_coloured(id);
+  const bool bold = !both && colours.is_rest_plain;
   if (both && link.to < link.from) return;
   if (!both) {  // keep right, so that the directions lie side by side
     const double dx = points[1].x - points[0].x;
     const double dy = points[1].y - points[0].y;
-    const double length = std::max(1e-9, std::hypot(dx, dy));
-    for (Point& p : points) p = {p.x - dy / length * 1.5, p.y + dx / length * 1.5};
+    const double shift = (bold ? 2.2 : 1.5) / std::max(1e-9, std::hypot(dx, dy));
+    for (Point& p : points) p = {p.x - dy * shift, p.y + dx * shift};
   }
-  svg.polyline(points, {.css_class = css_class,
+  svg.polyline(points, {.css_class = bold ? "bold" : css_class,
                         .title = fmt::format("{} {} {}: {} GB/s{}, {}", graph.path(link.from),
                                              both ? "↔" : "→", graph.path(link.to), link.bandwidth.gbs(),
                                              both ? " each way" : "", to_string(link.wire)),
                         .colour = both ? "" : colours.link(id)});
+}
+
+bool FloorPlan::is_coloured(LinkId link) const {
+  return colours.link && !(colours.is_rest_plain && colours.link(link).empty());
 }
 
 void FloorPlan::wires(int sip, const Place& place) const {
@@ -214,7 +233,7 @@ void FloorPlan::wires(int sip, const Place& place) const {
     if (to.kind == NodeKind::io_noc) b->x = a->x;
     const bool in_cube = from.cube >= 0 && from.cube == to.cube;
     const bool crossing = !in_cube && (from.cube >= 0 || to.cube >= 0);
-    if (!in_cube || colours.link)
+    if (!in_cube || is_coloured(id))
       wire(in_cube ? "link" : crossing ? "cross" : "iolink", id, {*a, *b});
     else if (link.from < link.to)
       plain.push_back({*a, *b});
@@ -225,7 +244,8 @@ void FloorPlan::wires(int sip, const Place& place) const {
 std::string draw_floor_plan(const Machine& machine, const Graph& graph, const FloorPlanColours& colours) {
   Svg svg;
   const FloorPlan plan{svg, machine, graph, colours, figures(machine)};
-  const Point origin{kMargin, kMargin + kTitleHeight};
+  const Point origin{kMargin, kMargin + kTitleHeight + (colours.legend.empty() ? 0 : kLegendHeight)};
+  draw_meanings(plan, {kMargin, kMargin + kTitleHeight});
   const Extent system = draw_machine(plan, origin);
   const bool wide = system.width > 1.1 * system.height;
   const Extent panel = draw_panel(
@@ -235,7 +255,8 @@ std::string draw_floor_plan(const Machine& machine, const Graph& graph, const Fl
   const double width = wide ? std::max(system.width, panel.width) : system.width + 80 + panel.width;
   const double height = wide ? system.height + 60 + panel.height : std::max(system.height, panel.height);
   draw_notes(plan, {origin.x, origin.y + height + 40});
-  return svg.document(width + 2 * kMargin, origin.y + height + 40 + kMargin, kStyle, headline(machine));
+  const std::string style = fmt::format("{}{}", kStyle, colours.is_rest_plain ? kBoldStyle : "");
+  return svg.document(width + 2 * kMargin, origin.y + height + 40 + kMargin, style, headline(machine));
 }
 
 }  // namespace kernbench::topology

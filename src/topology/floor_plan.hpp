@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "kernbench/graph.hpp"
 #include "kernbench/machine.hpp"
@@ -17,9 +18,17 @@ namespace kernbench::topology {
 /// Own colours for parts, as CSS (`#d33`, `hsl(…)`); an empty string leaves a part as it is. This is how
 /// loads are shown: with `link` given, the two directions of a connection are drawn side by side.
 struct FloorPlanColours {
-  std::function<std::string(NodeId)> node;
-  std::function<std::string(LinkId)> link;
-  std::function<std::string(CubeCoord)> cube;
+  std::function<std::string(NodeId)> node = {};
+  std::function<std::string(LinkId)> link = {};
+  std::function<std::string(CubeCoord)> cube = {};
+  /// Links without a colour stay as they are on a plan without colours, and coloured ones are bold.
+  bool is_rest_plain = false;
+  /// What the colours mean, in a line below the title.
+  struct Meaning {
+    std::string colour, text;
+  };
+  std::vector<Meaning> legend = {};
+  std::string title = {};  // empty: the name of the machine
 };
 
 std::string draw_floor_plan(const Machine& machine, const Graph& graph, const FloorPlanColours& colours = {});

@@ -20,6 +20,8 @@ struct FloorPlan {
 
   /// A class and the tooltip `path: text`, in the node's own colour if it has one.
   Svg::Look look(std::string_view css_class, NodeId node, const std::string& text) const;
+  /// Is each direction of this link drawn by itself?
+  bool is_coloured(LinkId link) const;
   /// A link along points. Without own colours only one of its two directions is drawn.
   void wire(std::string_view css_class, LinkId link, std::vector<Point> points) const;
   /// Every link of a SIP whose ends both have a place.

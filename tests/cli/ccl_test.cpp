@@ -101,6 +101,22 @@ TEST_F(CclCommand, WritesJson) {
   EXPECT_EQ(json, nlohmann::json::parse(succeeds({"ccl", "plan", "-o", "-"})));
 }
 
+TEST_F(CclCommand, DrawsTheWiring) {
+  const std::vector<std::string> plan = {"ccl",        "plan", "--algorithm", "ring_allreduce",
+                                         "--topology", "small"};
+  const auto with = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), plan.begin(), plan.end());
+    return words;
+  };
+  EXPECT_THAT(succeeds(with({"--draw", file("w.svg")})), HasSubstr("w.svg: the wiring of ring_allreduce"));
+  std::ifstream in(file("w.svg"));
+  const std::string svg{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  EXPECT_THAT(svg, HasSubstr("small · wiring of ring_allreduce"));
+  EXPECT_EQ(succeeds(with({"--draw", "-"})), svg);
+  EXPECT_THAT(succeeds(with({"--draw", file("w.svg"), "-o", file("plan.json")})), HasSubstr("the plan of"));
+  EXPECT_THAT(refused(with({"--draw", file("w.png")})), HasSubstr("hint: write"));
+}
+
 TEST_F(CclCommand, ReadsTheUsersFile) {
   const auto mine =
       file_with("defaults: {algorithm: mine}\nalgorithms: {mine: {module: tree_allreduce, world_size: 5}}\n");

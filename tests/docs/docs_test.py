@@ -68,6 +68,13 @@ class Docs(unittest.TestCase):
         self.assertEqual(drawn, (ROOT / "docs/images/floor-plan.svg").read_text(),
                          "draw it again: kernbench topology draw -o docs/images/floor-plan.svg")
 
+    def test_the_picture_of_a_wiring_has_the_links_that_the_program_draws(self):
+        drawn = subprocess.run([BINARY, "ccl", "plan", "--ccl", "default", "--draw", "-"], stdout=subprocess.PIPE, text=True, check=True).stdout
+        coloured = lambda svg: [line for line in svg.splitlines() if "style=" in line]
+        self.assertGreater(len(coloured(drawn)), 100)
+        self.assertEqual(coloured(drawn), coloured((ROOT / "docs/images/wiring.svg").read_text()),
+                         "draw it again: kernbench ccl plan --ccl default --draw docs/images/wiring.svg")
+
 
 if __name__ == "__main__":
     unittest.main()

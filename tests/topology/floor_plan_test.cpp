@@ -100,6 +100,25 @@ TEST(FloorPlan, TakesOwnColoursForNodesLinksAndCubes) {
   for (const char* colour : {"#ff0001", "#ff0002", "#ff0003"}) EXPECT_EQ(count(svg, colour), 1u) << colour;
 }
 
+TEST(FloorPlan, TellsWhatColoursMeanAndLeavesTheRestPlain) {
+  const Machine m = machine("small");
+  const Graph graph(m);
+  const LinkId hot_link = graph.route(graph.router({0, 2}, 1, 1), graph.router({0, 2}, 1, 0)).front();
+  FloorPlanColours colours;
+  colours.link = [&](LinkId id) { return id == hot_link ? "#ff0002" : ""; };
+  colours.is_rest_plain = true;
+  colours.legend = {{"#ff0002", "a hot link"}};
+  colours.title = "<what it shows>";
+  const std::string svg = draw_floor_plan(m, graph, colours);
+  expect_well_formed(svg);
+  EXPECT_THAT(svg, HasSubstr("small · &lt;what it shows&gt;"));
+  EXPECT_THAT(svg, HasSubstr("style=\"fill:#ff0002\""));
+  EXPECT_THAT(svg, HasSubstr(">a hot link<"));
+  EXPECT_THAT(svg, HasSubstr("style=\"stroke:#ff0002\"><title>sip0.cube2.r1c1 → sip0.cube2.r1c0: "));
+  EXPECT_THAT(svg, Not(HasSubstr("sip0.cube2.r1c0 → sip0.cube2.r1c1: ")));
+  EXPECT_LT(svg.size(), drawing(m).size() + 2000);
+}
+
 TEST(FloorPlan, OddShapesAreDrawn) {
   for (const std::vector<std::string>& odd : std::vector<std::vector<std::string>>{
            {"cube.routers.hole=[0, 0]"},
