@@ -88,6 +88,13 @@ function compared(sweep, rows) {
   return section("compare", "Beside other measurements", "Dashed: given with --compare.", lineChart([...seriesOf(rows, plot), ...theirs], { x: "bytes of each PE", y: "latency (ns)", logX: true, logY: true }));
 }
 
+/** Floor plans that lie beside the page. */
+function wiring(sweep) {
+  if (!sweep.wiring?.length) return null;
+  return section("wiring", "Wiring", "Floor plans in the sweep's folder, with the links that the queues of an algorithm send over.",
+    make("ul", {}, sweep.wiring.map((file) => make("li", {}, location.protocol === "file:" ? make("a", { href: file }, file) : make("code", {}, file)))));
+}
+
 const shapeOf = (p) => `${p.M}×${p.K}×${p.N}${p.under_a_tile ? " *" : ""}`;
 
 function gemm(data) {
@@ -130,5 +137,5 @@ function wholeTable(sweep, rows) {
 export function showSweep(page, data) {
   const { sweep } = data, rows = rowsOf(sweep);
   page.replaceChildren(make("header", {}, make("h1", {}, `Sweep of ${sweep.bench}`), make("span", { class: "muted" }, sweep.sweep), make("span", { class: "spring" }), themeButton()),
-    ...[whatVaried(sweep, rows), plots(sweep, rows), compared(sweep, rows), gemm(data), explorer(sweep, rows), wholeTable(sweep, rows)].filter(Boolean));
+    ...[whatVaried(sweep, rows), plots(sweep, rows), compared(sweep, rows), wiring(sweep), gemm(data), explorer(sweep, rows), wholeTable(sweep, rows)].filter(Boolean));
 }

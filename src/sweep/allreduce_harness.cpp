@@ -1,9 +1,15 @@
-#include <map>
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "ccl/wiring_drawing.hpp"
+#include "kernbench/graph.hpp"
 #include "kernbench/machine.hpp"
+#include "runtime/memory_layout.hpp"
 #include "sweep/csv.hpp"
 #include "sweep/harness.hpp"
+#include "sweep/point_run.hpp"
 
 namespace kernbench::sweep {
 namespace {
@@ -23,6 +29,21 @@ struct Arrangement {
   int sips = 0;
 };
 
+/// The wiring that the bench installs for a point.
+std::string wiring_of(const Plan& plan, const Json& record, const topology::Machine& machine,
+                      const Registry& registry) {
+  const std::string algorithm = record.at("run").at("results").at("algorithm").get<std::string>();
+  std::vector<std::string> overrides = words_of(plan, point_of(record), Reach::ccl);
+  for (const char* option : {"buffer_kind", "world_size"})
+    if (const Json value = record.at("run").at("options").value(option, Json()); !value.is_null())
+      overrides.push_back(fmt::format("algorithms.{}.{}={}", algorithm, option, csv_text(value)));
+  const auto settings = ccl::load_config(plan.ccl, overrides, registry.collectives).settings(algorithm);
+  address::MemoryPools pools(runtime::memory_layout(machine));
+  const auto made = ccl::make_plan(registry.collectives, settings, machine, pools,
+                                   {.group = ccl::benched_group(registry.collectives, settings)});
+  return ccl::draw_wiring(made, machine, topology::Graph(machine));
+}
+
 std::string allreduce_row(const Json& record, const Arrangement& of_sips) {
   const Json &run = record.at("run"), &results = run.at("results"), &options = run.at("options");
   const std::int64_t size = results.at("bytes_per_pe");
@@ -39,26 +60,32 @@ std::string allreduce_row(const Json& record, const Arrangement& of_sips) {
 
 }  // namespace
 
-std::string allreduce_csv(const Plan& plan, const std::vector<Json>& records, const Registry& registry) {
+std::string allreduce_csv(const Plan& plan, const std::vector<Json>& records) {
   std::string csv =
       "algorithm,sip_topology,n_sips,n_elem,bytes_per_pe,bytes_per_sip,latency_ns,time_ns,algbw_gbs,busbw_"
       "gbs,"
       "lower_bound_ns,messages,buffer_kind,verified\n";
-  std::map<std::vector<std::string>, Arrangement> arrangements;
   for (const Json& record : records) {
     if (record.at("run").is_null()) continue;
-    Point point;
-    for (const auto& [name, value] : record.at("values").items())
-      point.values.emplace_back(name, value.get<std::string>());
-    const auto words = words_of(plan, point, Reach::machine);
-    auto found = arrangements.find(words);
-    if (found == arrangements.end()) {
-      const auto machine = topology::load_machine(plan.machine, words, registry.components);
-      found = arrangements.emplace(words, Arrangement{arrangement_name(machine), machine.sips()}).first;
-    }
-    csv += allreduce_row(record, found->second);
+    const Machines::Pointer machine = machine_of(plan, point_of(record));
+    csv += allreduce_row(record, {arrangement_name(*machine), machine->sips()});
   }
   return csv;
+}
+
+std::vector<Drawing> wiring_drawings(const Plan& plan, const std::vector<Json>& records,
+                                     const Registry& registry) {
+  std::vector<Drawing> drawings;
+  for (const Json& record : records) {
+    if (record.at("run").is_null()) continue;
+    const Machines::Pointer machine = machine_of(plan, point_of(record));
+    std::string name =
+        fmt::format("{}-{}-{}", record.at("run").at("results").at("algorithm").get<std::string>(),
+                    arrangement_name(*machine), machine->sips());
+    if (std::ranges::find(drawings, name, &Drawing::name) == drawings.end())
+      drawings.push_back({std::move(name), wiring_of(plan, record, *machine, registry)});
+  }
+  return drawings;
 }
 
 }  // namespace kernbench::sweep

@@ -32,17 +32,23 @@ int open_or_refuse(const std::string& path, int flags) {
 }  // namespace
 
 Folder::Folder(const std::string& path) : path_(path) {
-  std::error_code error;
-  std::filesystem::create_directories(path_, error);
-  if (error) refuse_folder(path_, error.message(), "give a folder that can be written with -o");
+  make("");
   lock();
   points_ = open_or_refuse(file("points.jsonl"), O_RDWR | O_APPEND);
+  sync_.emplace(points_);
   read_points();
 }
 
 Folder::~Folder() {
+  sync_.reset();
   if (points_ >= 0) ::close(points_);
   if (lock_ >= 0) ::close(lock_);
+}
+
+void Folder::make(const std::string& name) const {
+  std::error_code error;
+  std::filesystem::create_directories(file(name), error);
+  if (error) refuse_folder(file(name), error.message(), "give a folder that can be written with -o");
 }
 
 void Folder::leave() const { ::close(lock_); }
@@ -77,8 +83,12 @@ void Folder::read_points() {
 
 void Folder::add(const std::string& key, const std::string& line) {
   append_to_file(points_, line + "\n", file("points.jsonl"));
-  if (::fsync(points_) != 0) refuse_write(file("points.jsonl"), errno);
   lines_[key] = line;
+  sync_->request();
+}
+
+void Folder::finish() {
+  if (const int error = sync_->finish(); error != 0) refuse_write(file("points.jsonl"), error);
 }
 
 }  // namespace kernbench::sweep

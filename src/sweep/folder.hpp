@@ -2,7 +2,10 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
+
+#include "sweep/background_sync.hpp"
 
 namespace kernbench::sweep {
 
@@ -17,9 +20,13 @@ class Folder {
 
   /// The lines of points, by key; the last of equal ones.
   const std::map<std::string, std::string>& lines() const { return lines_; }
-  /// Appends a line and waits until it is on the disk.
+  /// Appends a line: it survives this process at once, the computer as soon as it is on the disk, which is seen to meanwhile.
   void add(const std::string& key, const std::string& line);
+  /// Waits until all lines are on the disk. InputError if that failed.
+  void finish();
   std::string file(const std::string& name) const { return path_ + "/" + name; }
+  /// A folder inside; nothing if it is there.
+  void make(const std::string& name) const;
   /// For a child of this process, which must not keep others out.
   void leave() const;
 
@@ -29,6 +36,7 @@ class Folder {
 
   const std::string path_;
   int lock_ = -1, points_ = -1;
+  std::optional<BackgroundSync> sync_;  // of the points
   std::map<std::string, std::string> lines_;
 };
 

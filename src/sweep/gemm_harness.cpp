@@ -63,24 +63,10 @@ Json constants_json(const GemmConstants& constants) {
   return list;
 }
 
-GemmConstants constants_of(const Plan& plan, const Point& point, const Registry& registry,
-                           DType type = DType::f16) {
-  return GemmConstants(
-      topology::load_machine(plan.machine, words_of(plan, point, Reach::machine), registry.components), type);
-}
-
-/// A point with the values of a record.
-Point point_of(const Json& record) {
-  Point point;
-  for (const auto& [name, value] : record.at("values").items())
-    point.values.emplace_back(name, value.get<std::string>());
-  return point;
-}
-
 }  // namespace
 
-Json gemm_sweep(const Plan& plan, const std::vector<Json>& records, const Registry& registry) {
-  const GemmConstants base = constants_of(plan, {}, registry);
+Json gemm_sweep(const Plan& plan, const std::vector<Json>& records) {
+  const GemmConstants base(*machine_of(plan, {}));
   Json out = {
       {"version", 1},
       {"machine", plan.machine},
@@ -93,7 +79,7 @@ Json gemm_sweep(const Plan& plan, const std::vector<Json>& records, const Regist
   for (const Json& record : records) {
     if (record.at("run").is_null() || record.at("run").at("stages").is_null()) continue;
     const DType type = parse_dtype(record.at("run").at("options").at("dtype").get<std::string>());
-    const GemmConstants constants = constants_of(plan, point_of(record), registry, type);
+    const GemmConstants constants(*machine_of(plan, point_of(record)), type);
     Json point = point_json(record, constants);
     if (constants_json(constants) != out["constants"]) point["constants"] = constants_json(constants);
     out["points"].push_back(std::move(point));

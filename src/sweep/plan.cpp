@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <set>
@@ -19,14 +18,6 @@ namespace kernbench::sweep {
 namespace {
 
 using Kind = YamlNode::Kind;
-
-/// The file that a run without `ccl` would use, with an override.
-void check_collectives(const std::string& ccl, const std::vector<std::string>& word,
-                       const Registry& registry) {
-  std::error_code error;
-  const bool is_here = std::filesystem::exists("ccl.yaml", error);
-  ccl::load_config(!ccl.empty() ? ccl : is_here ? "ccl.yaml" : "default", word, registry.collectives);
-}
 
 constexpr std::size_t kMostPoints = 1'000'000;
 
@@ -52,6 +43,7 @@ class PlanReader {
 
   Plan read(const std::string& file) {
     plan_.source = file;
+    use_machine();
     check_keys();
     const YamlNode& bench = required("bench");
     try {
@@ -117,13 +109,15 @@ class PlanReader {
     return *value;
   }
 
+  void use_machine() { plan_.machines = std::make_shared<Machines>(plan_.machine, registry_.components); }
   void read_machine(const YamlNode& node) {
     plan_.machine = text(node);
-    at_place(node.place, [&] { topology::load_machine(plan_.machine, {}, registry_.components); });
+    use_machine();
+    at_place(node.place, [&] { plan_.machines->with({}); });
   }
   void read_ccl(const YamlNode& node) {
     plan_.ccl = text(node);
-    at_place(node.place, [&] { check_collectives(plan_.ccl, {}, registry_); });
+    at_place(node.place, [&] { ccl::load_config(plan_.ccl, {}, registry_.collectives); });
   }
 
   void read_fixed() {
@@ -395,7 +389,7 @@ class PlanReader {
       case Reach::option:
         return at_place(place, [&] { bench_->read_options(word); });
       case Reach::ccl:
-        return at_place(place, [&] { check_collectives(plan_.ccl, word, registry_); });
+        return at_place(place, [&] { ccl::load_config(plan_.ccl, word, registry_.collectives); });
       case Reach::machine:
         of_machine.push_back({word.front(), place});
     }
@@ -419,8 +413,7 @@ class PlanReader {
     std::vector<std::string> words;
     for (const auto* list : {&fixed, &values})
       for (const Placed& value : *list) words.push_back(value.word);
-    at_place(values.back().place,
-             [&] { topology::load_machine(plan_.machine, words, registry_.components); });
+    at_place(values.back().place, [&] { plan_.machines->with(words); });
   }
   template <class Check>
   static void at_place(const YamlPlace& place, const Check& check) {
@@ -453,6 +446,10 @@ std::vector<std::string> words_of(const Plan& plan, const Point& point, Reach re
     for (const auto& [name, value] : *list)
       if (reach_of(name) == reach) words.push_back(name + "=" + value);
   return words;
+}
+
+Machines::Pointer machine_of(const Plan& plan, const Point& point) {
+  return plan.machines->with(words_of(plan, point, Reach::machine));
 }
 
 Plan read_plan(const std::string& text, const std::string& file, const Registry& registry) {

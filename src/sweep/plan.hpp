@@ -1,12 +1,14 @@
 // What a sweep runs: a YAML file, read strictly, as a list of points.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "kernbench/bench.hpp"
 #include "sweep/expression.hpp"
+#include "sweep/machines.hpp"
 
 namespace kernbench::sweep {
 
@@ -38,6 +40,7 @@ struct Plan {
   std::vector<std::string> columns;  // paths in `run --json`
   std::vector<Plot> plots;
   std::string harness;  // what else is made of the points: `gemm`, `allreduce`; empty: nothing
+  std::shared_ptr<Machines> machines;
 };
 
 /// InputError (`sweep.…`, or what a bench or machine says to a value) with file:line:column.
@@ -48,5 +51,7 @@ enum class Reach { option, machine, ccl };
 Reach reach_of(const std::string& name);
 /// The values of a point, fixed ones first, that reach there: `name=value`.
 std::vector<std::string> words_of(const Plan& plan, const Point& point, Reach reach);
+/// The machine of a point.
+Machines::Pointer machine_of(const Plan& plan, const Point& point);
 
 }  // namespace kernbench::sweep

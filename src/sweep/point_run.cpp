@@ -60,18 +60,15 @@ std::string complaint_of(const bench::RunResult& result) {
 
 }  // namespace
 
-Keys::Keys(const Plan& plan, const Registry& registry)
-    : plan_(plan),
-      registry_(registry),
-      program_(hashed(content_of("/proc/self/exe"))),
-      ccl_(hashed(ccl_content(plan.ccl))) {}
+Keys::Keys(const Plan& plan)
+    : plan_(plan), program_(hashed(content_of("/proc/self/exe"))), ccl_(hashed(ccl_content(plan.ccl))) {}
 
 const std::string& Keys::machine_text(const std::vector<std::string>& overrides) {
   auto found = machines_.find(overrides);
   if (found == machines_.end()) {
     std::string text;
     try {
-      text = to_yaml(topology::load_machine(plan_.machine, overrides, registry_.components));
+      text = to_yaml(*plan_.machines->with(overrides));
     } catch (const InputError& e) {  // values that do not go together: the point will say so
       text = e.what();
     }
@@ -90,16 +87,21 @@ std::string Keys::of(const Point& point) {
   return fmt::format("{:016x}", hash.value());
 }
 
+Point point_of(const Json& record) {
+  Point point;
+  for (const auto& [name, value] : record.at("values").items())
+    point.values.emplace_back(name, value.get<std::string>());
+  return point;
+}
+
 std::string run_point(const Plan& plan, const Point& point, const std::string& key,
                       const Registry& registry) {
   const auto begin = std::chrono::steady_clock::now();
   Json record = record_of(point, key);
   try {
     const Bench& bench = registry.benches.at(plan.bench);
-    const auto machine =
-        topology::load_machine(plan.machine, words_of(plan, point, Reach::machine), registry.components);
     const bench::RunResult result =
-        bench::run(bench, bench.read_options(words_of(plan, point, Reach::option)), machine,
+        bench::run(bench, bench.read_options(words_of(plan, point, Reach::option)), *machine_of(plan, point),
                    {.ccl = plan.ccl,
                     .collectives = &registry.collectives,
                     .ccl_overrides = words_of(plan, point, Reach::ccl),

@@ -13,17 +13,19 @@ namespace kernbench::sweep {
 /// key is known need not run again.
 class Keys {
  public:
-  Keys(const Plan& plan, const Registry& registry);
+  explicit Keys(const Plan& plan);
   std::string of(const Point& point);
 
  private:
   const std::string& machine_text(const std::vector<std::string>& overrides);
 
   const Plan& plan_;
-  const Registry& registry_;
   std::string program_, ccl_;                                 // their content, hashed
   std::map<std::vector<std::string>, std::string> machines_;  // by overrides
 };
+
+/// The point that a record is about.
+Point point_of(const nlohmann::ordered_json& record);
 
 /// Runs a point as `kernbench run` does, on one thread. One line of JSON: `key`, `values`, `ok`, `error`, `seconds` and
 /// `run`, which is what `run --json` writes without machine and wall time. What the point throws is its `error`.

@@ -33,7 +33,7 @@ class SweepRun {
  public:
   SweepRun(const Plan& plan, const std::string& path, const Registry& registry, const SweepOptions& options)
       : plan_(plan), registry_(registry), options_(options), folder_(path) {
-    Keys keys(plan, registry);
+    Keys keys(plan);
     for (const Point& point : plan.points) keys_.push_back(keys.of(point));
   }
 
@@ -44,6 +44,7 @@ class SweepRun {
     outcome_.known = keys_.size() - to_run_.size();
     put_longest_first();
     if (!to_run_.empty()) run_all();
+    folder_.finish();
     write_results();
     return outcome_;
   }
@@ -110,11 +111,24 @@ class SweepRun {
       if (!records.back()["ok"].get<bool>()) ++outcome_.failed;
     }
     write_file(folder_.file("results.csv"), csv_of(plan_, records));
-    write_file(folder_.file("sweep.json"), text_of(description(records)));
+    Json about = description(records);
     if (plan_.harness == "gemm")
-      write_file(folder_.file("gemm_sweep.json"), text_of(gemm_sweep(plan_, records, registry_)));
-    if (plan_.harness == "allreduce")
-      write_file(folder_.file("allreduce.csv"), allreduce_csv(plan_, records, registry_));
+      write_file(folder_.file("gemm_sweep.json"), text_of(gemm_sweep(plan_, records)));
+    if (plan_.harness == "allreduce") {
+      write_file(folder_.file("allreduce.csv"), allreduce_csv(plan_, records));
+      about["wiring"] = draw_wirings(records);
+    }
+    write_file(folder_.file("sweep.json"), text_of(about));
+  }
+  /// The names of the pictures, in the folder.
+  Json draw_wirings(const std::vector<Json>& records) const {
+    Json files = Json::array();
+    for (const Drawing& drawing : wiring_drawings(plan_, records, registry_)) {
+      files.push_back("wiring/" + drawing.name + ".svg");
+      folder_.make("wiring");
+      write_file(folder_.file(files.back()), drawing.svg);
+    }
+    return files;
   }
   static std::string text_of(const Json& json) {
     return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -182,7 +196,7 @@ std::string csv_of(const Plan& plan, const std::vector<Json>& records) {
 }
 
 Work work_of(const Plan& plan, const Registry& registry) {
-  return [&plan, &registry, keys = std::make_shared<Keys>(plan, registry)](std::size_t i) {
+  return [&plan, &registry, keys = std::make_shared<Keys>(plan)](std::size_t i) {
     return run_point(plan, plan.points[i], keys->of(plan.points[i]), registry);
   };
 }

@@ -106,6 +106,19 @@ TEST_F(Harnesses, AllReducesHaveTheColumnsThatOthersKnow) {
   EXPECT_THAT(row, StartsWith("intercube_allreduce,torus_2d_3x2,6,8,16,64,"));
 }
 
+TEST_F(Harnesses, AllReducesDrawTheWiringOfEachAlgorithmOnEachArrangement) {
+  const std::string json = file_of(
+      "bench: ccl-allreduce\nharness: allreduce\nmachine: small\n"
+      "vary: {algorithm: [intercube_allreduce, ring_allreduce], buffer_kind: [tcm, hbm], n_elem: [8]}\n"
+      "zip: {system.sips.count: [2, 6], system.sips.topology: [ring_1d, torus_2d], system.sips.w: [2, 3], "
+      "system.sips.h: [1, 2]}\n",
+      "sweep.json");
+  EXPECT_EQ(nlohmann::json::parse(json).at("wiring"),
+            (nlohmann::json{
+                "wiring/intercube_allreduce-ring_1d-2.svg", "wiring/intercube_allreduce-torus_2d_3x2-6.svg",
+                "wiring/ring_allreduce-ring_1d-2.svg", "wiring/ring_allreduce-torus_2d_3x2-6.svg"}));
+}
+
 TEST_F(Harnesses, CurvesOfOthersAreReadOrRefusedWithTheirLine) {
   const auto curves =
       read_curves(written("# measured\nname,size,latency_us\nx,2048,1.5\ny,2048,2\nx,4096,3\n"));

@@ -4,9 +4,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <set>
@@ -14,6 +17,8 @@
 
 #include "base/file.hpp"
 #include "kernbench/error.hpp"
+#include "sweep/background_sync.hpp"
+#include "sweep/machines.hpp"
 
 namespace kernbench::sweep {
 namespace {
@@ -118,6 +123,52 @@ TEST_F(Sweeps, KeepPointsThatFailAndGoOn) {
 TEST_F(Sweeps, StopAtTheFirstFailureIfAsked) {
   const SweepOutcome outcome = run("bench: odd\nvary: {n: [13, 1, 2, 3]}\n", 1, "a", true);
   EXPECT_EQ(outcome.run, 1u);
+}
+
+/// Does the work itself, and looks at the folder whenever it is given a point.
+class WatchingWorkers final : public Workers {
+ public:
+  WatchingWorkers(Work work, std::string points) : work_(std::move(work)), points_(std::move(points)) {}
+  int count() const override { return 1; }
+  void give(int /*worker*/, std::size_t point) override {
+    std::ifstream in(points_);
+    lines_when_given.push_back(static_cast<int>(
+        std::count(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>(), '\n')));
+    line_ = work_(point);
+  }
+  std::optional<Done> wait(const std::atomic<bool>* /*interrupt*/) override {
+    return Done{.worker = 0, .line = line_, .how = {}};
+  }
+  std::vector<int> lines_when_given;
+
+ private:
+  const Work work_;
+  const std::string points_;
+  std::string line_;
+};
+
+TEST_F(Sweeps, HaveAPointInTheirFolderBeforeItsWorkerGoesOn) {
+  const Plan three = plan(kOdd);
+  WatchingWorkers workers(work_of(three, registry()), folder_ + "/a/points.jsonl");
+  run_sweep(three, folder_ + "/a", registry(), {.workers = &workers});
+  EXPECT_THAT(workers.lines_when_given, ::testing::ElementsAre(0, 1, 2));
+}
+
+TEST(BackgroundSync, SaysWhatWentWrong) {
+  BackgroundSync none(-1);
+  EXPECT_EQ(none.finish(), 0);  // nothing was asked for
+  none.request();
+  EXPECT_EQ(none.finish(), EBADF);
+}
+
+TEST(Machines, AreLoadedOnceForEqualValues) {
+  Machines machines("small", registry().components);
+  const auto wide = machines.with({"sip.cube_mesh.w=4"});
+  EXPECT_EQ(wide->cube_mesh().x, 4);
+  EXPECT_NE(machines.with({}), wide);
+  EXPECT_EQ(machines.with({"sip.cube_mesh.w=4"}), wide);
+  EXPECT_THROW(machines.with({"sip.cube_mesh.w=-1"}), InputError);
+  EXPECT_EQ(machines.with({"sip.cube_mesh.w=4"}), wide);
 }
 
 TEST_F(Sweeps, ExcludeEachOtherInAFolder) {
