@@ -104,14 +104,16 @@ TEST_F(CliTest, ShowYamlLoadsToTheSameYaml) {
 
 TEST_F(CliTest, ShowSaysWhatTheMachineIs) {
   const std::string text = succeeds({"topology", "show"});
-  for (const char* part : {"2 SIPs × 16 cubes × 8 PEs = 256 PEs", "48 GiB", "8.19 TFLOP/s", "2.10 PFLOP/s",
-                           "32 routers", "idealised: HBM access 0 ns, PCIe 5 ns"})
+  for (const char* part :
+       {"2 SIPs × 16 cubes × 8 PEs = 256 PEs", "48 GiB", "8.19 TFLOP/s", "2.10 PFLOP/s", "32 routers",
+        "idealised: HBM access 0 ns, PCIe 5 ns", "launch cost 0 ns", "DMA window unbounded",
+        "matrix unit alike in all dtypes", "matrix unit filled in 0 cycles"})
     EXPECT_THAT(text, HasSubstr(part));
   EXPECT_THAT(succeeds({"topology", "show", "realistic"}),
               AllOf(HasSubstr("idealised: no figure of this file\n"), HasSubstr("carry 0 bytes"),
-                    HasSubstr("buffers"), HasSubstr("every dtype"), HasSubstr("DMA transfer"),
-                    HasSubstr("launches, drivers"),
-                    Not(HasSubstr("strided"))));  // realistic gathers
+                    HasSubstr("buffers"), HasSubstr("host code"), HasSubstr("window 64 KiB"),
+                    HasSubstr("f8e5m2 16.4 TFLOP/s; f32 2.05 TFLOP/s"), HasSubstr("2000 ns to submit"),
+                    Not(HasSubstr("drivers")), Not(HasSubstr("strided"))));  // realistic gathers
 }
 
 TEST_F(CliTest, ShowBuildsTheLargestMachine) {

@@ -101,12 +101,25 @@ TEST(ProbeCommand, LatencyOfAReadHasTheKeysOfTheManual) {
                               {"overhead_ns", 5.0},
                               {"serialization_ns", 1.0},
                               {"memory_ns", 8.0},
-                              {"ack_ns", 0.0}}));
+                              {"ack_ns", 0.0},
+                              {"window_ns", 0.0}}));
   EXPECT_EQ(r["formula_is"], "exact");
   EXPECT_EQ(r["memory_is"], "formula");
   EXPECT_EQ(r["hops"].size(), 6u);
   EXPECT_EQ(r["hops"][5]["node"], "sip0.cube0.pe0.pe_dma");
   EXPECT_EQ(r["hops"][5]["at_ns"], 13.004);
+}
+
+// 1 MiB from another SIP, 64 KiB in flight: the engine waits, and the window is the bottleneck.
+TEST(ProbeCommand, AWindowIsAPartAndALimit) {
+  const std::vector<std::string> words = {
+      "latency", "sip0.cube0.pe0", "sip1.cube0.hbm_ctrl.pe0", "--bytes", "1MiB", "--topology", "realistic"};
+  const json r = probe_json(words);
+  EXPECT_GT(r["parts"]["window_ns"], 0);
+  EXPECT_EQ(r["window"]["in_flight_bytes"], 65536);
+  EXPECT_EQ(r["window"]["gbs"], r["bottleneck_gbs"]);
+  EXPECT_DOUBLE_EQ(r["window"]["gbs"].get<double>(), 65536 / r["window"]["round_trip_ns"].get<double>());
+  EXPECT_FALSE(probe_json({"latency", "sip0.cube0.pe0", "sip0.cube0.hbm_ctrl.pe0"}).contains("window"));
 }
 
 TEST(ProbeCommand, OtherNodesAreSentMessages) {

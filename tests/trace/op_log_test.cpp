@@ -150,13 +150,21 @@ TEST(OpLog, OperationsCarryTheLinesOfTheRecordedProgram) {
 TEST(OpLog, PhasesAddUpToTheRecord) {
   RunMaker run;
   const auto k = run.program({0, 0, 0});
-  run.add({.kind = OpKind::dma_read, .start = 100, .end = 200, .origin = k, .phases = {10, 70, 99}});
+  run.add({.kind = OpKind::dma_read, .start = 100, .end = 200, .origin = k, .phases = {10, 70, 0}});
   run.add({.kind = OpKind::gemm, .start = 100, .end = 200, .origin = k, .phases = {10, 20, 30}});
+  // Of the 30 until the request is at the memory it waits 20 for its window.
+  run.add({.kind = OpKind::dma_read, .start = 100, .end = 200, .origin = k, .phases = {30, 40, 20}});
   const auto ops = run.finish().ops();
+  ASSERT_EQ(ops[2].phase_count, 4);
+  EXPECT_EQ(ops[2].phases[0].resource, "window");
+  EXPECT_EQ(ops[2].phases[0].length, ps(20));
+  EXPECT_EQ(ops[2].phases[1].length, ps(10));
+  EXPECT_EQ(ops[2].phases[2].resource, "memory");
+  EXPECT_EQ(ops[2].phases[3].length, ps(30));
   ASSERT_EQ(ops[0].phase_count, 3);
   EXPECT_EQ(ops[0].phases[0].resource, "fabric");
   EXPECT_EQ(ops[0].phases[1].length, ps(70));
-  EXPECT_EQ(ops[0].phases[2].length, ps(20));  // what is left, whatever stands there
+  EXPECT_EQ(ops[0].phases[2].length, ps(20));  // what is left
   ASSERT_EQ(ops[1].phase_count, 4);
   EXPECT_EQ(ops[1].phases[2].resource, "gemm");
   EXPECT_EQ(ops[1].phases[3].resource, "tcm_write");

@@ -93,6 +93,8 @@ class RandomRun {
     s.start = s.cause_instant + draw(0, 1) * draw(0, 100);
     const std::array<std::int64_t, 3> parts = {draw(0, 200), draw(0, 200), draw(0, 200)};
     for (std::size_t i = 0; i < 3; ++i) s.phases[i] = static_cast<std::uint32_t>(parts[i]);
+    // A transfer waits for its window within its first phase.
+    if (device::is_dma(s.kind)) s.phases[2] = std::min(s.phases[2], s.phases[0]);
     s.end = s.start + parts[0] + parts[1] + parts[2] + draw(0, 100);
     const auto self = maker_.reserve(origin);
     if (s.kind != OpKind::ipcq_send) return {s, self, self.partition};
