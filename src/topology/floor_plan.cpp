@@ -158,12 +158,20 @@ void draw_meanings(const FloorPlan& plan, Point at) {
   }
 }
 
-void draw_notes(const FloorPlan& plan, Point at) {
+/// Lines no longer than the picture is wide; how high they are but for the first.
+double draw_notes(const FloorPlan& plan, Point at, double width) {
+  constexpr double kSize = 17, kLetter = 8.5, kLine = 24;
   const std::vector<std::string> ideal = plan.machine.idealised();
-  plan.svg.text(at, 17, "muted",
-                fmt::format("Cubes are to scale, the gaps between them are not. Idealised: {}.",
-                            ideal.empty() ? "nothing" : join(ideal)),
-                Svg::Anchor::start);
+  std::vector<std::string> lines = {"Cubes are to scale, the gaps between them are not. Idealised:"};
+  for (std::size_t i = 0; i < std::max<std::size_t>(1, ideal.size()); ++i) {
+    const std::string note = ideal.empty() ? "nothing" : ideal[i];
+    if (static_cast<double>(lines.back().size() + note.size() + 2) * kLetter > width) lines.emplace_back();
+    lines.back() += (lines.back().empty() ? "" : " ") + note + (i + 1 < ideal.size() ? "," : ".");
+  }
+  for (std::size_t i = 0; i < lines.size(); ++i)
+    plan.svg.text({at.x, at.y + kLine * static_cast<double>(i)}, kSize, "muted", lines[i],
+                  Svg::Anchor::start);
+  return kLine * static_cast<double>(lines.size() - 1);
 }
 
 /// The SIPs with everything on them if that is not too much, else in outline with one of them enlarged below.
@@ -254,9 +262,10 @@ std::string draw_floor_plan(const Machine& machine, const Graph& graph, const Fl
       wide ? Flow::row : Flow::column);
   const double width = wide ? std::max(system.width, panel.width) : system.width + 80 + panel.width;
   const double height = wide ? system.height + 60 + panel.height : std::max(system.height, panel.height);
-  draw_notes(plan, {origin.x, origin.y + height + 40});
+  const double notes = draw_notes(plan, {origin.x, origin.y + height + 40}, width);
   const std::string style = fmt::format("{}{}", kStyle, colours.is_rest_plain ? kBoldStyle : "");
-  return svg.document(width + 2 * kMargin, origin.y + height + 40 + kMargin, style, headline(machine));
+  return svg.document(width + 2 * kMargin, origin.y + height + 40 + notes + kMargin, style,
+                      headline(machine));
 }
 
 }  // namespace kernbench::topology
