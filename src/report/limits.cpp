@@ -40,7 +40,8 @@ std::string_view advice_of(LimitKind kind) {
       return "a larger window (pe.pe_dma.window_bytes), or data nearer to who uses it: bytes in flight / "
              "round trip is the rate";
     case LimitKind::launches:
-      return "fewer, larger launches: each pays its way from the host to the PEs and back";
+      return "fewer, larger launches: each pays the host (host.submit_ns, complete_ns) and its way to the "
+             "PEs and back";
     case LimitKind::issue:
       return "fewer, larger commands, or a faster pe_cpu";
     case LimitKind::transfers:
