@@ -128,7 +128,7 @@ runtime::LogStorage log_storage(const RunCommand& command) {
   for (const auto& [given, option] :
        {std::pair(command.verify, "--verify-data"), std::pair(command.strict, "--strict"),
         std::pair(command.hazards, "--hazards"), std::pair(!command.save.empty(), "--save"),
-        std::pair(!command.trace.empty(), "--trace")})
+        std::pair(!command.trace.empty(), "--trace"), std::pair(!command.page.empty(), "--report")})
     if (given)
       throw InputError({"cli.no-log", "--log none", fmt::format("{} needs the records of the run", option),
                         "use --log disk where memory is short"});

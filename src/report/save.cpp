@@ -343,6 +343,9 @@ void check_place(const std::string& path) { const DatabaseFile never_committed(p
 
 void save(const bench::RunResult& result, Torch& torch, const RunRecipe& recipe, const std::string& path,
           const SaveOptions& options) {
+  if (!result.log)
+    throw InputError({"report.no-log", shown_path(path), "a run without records cannot be saved",
+                      "keep them: LogStorage::memory, or disk where memory is short"});
   DatabaseFile file(path);
   Saver saver(result, torch, recipe, options);
   try {

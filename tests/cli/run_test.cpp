@@ -100,7 +100,8 @@ TEST_F(RunCommand, WithoutRecordsSaysWhatItCannotTell) {
                                                 {"--strict"},
                                                 {"--hazards"},
                                                 {"--save", "run.db"},
-                                                {"--trace", "out.json"}}) {
+                                                {"--trace", "out.json"},
+                                                {"--report", "page.html"}}) {
     std::vector<std::string> words = {"--bench", "va-offset-verify", "--log", "none"};
     words.insert(words.end(), needs.begin(), needs.end());
     EXPECT_THAT(refused(words), HasSubstr(needs[0] + " needs the records of the run"));

@@ -47,6 +47,13 @@ TEST_F(Saving, APlaceThatDoesNotExistOrIsADeviceIsAnError) {
   EXPECT_THROW(save_shipped("va-offset-verify", {"n_elem=17"}, "/dev/null"), InputError);
 }
 
+TEST_F(Saving, ARunWithoutRecordsIsRefused) {
+  Torch torch(machine(), {.data = false, .log = runtime::LogStorage::none});
+  torch.synchronize();
+  EXPECT_THROW(save_run(torch, db()), InputError);
+  EXPECT_EQ(files(), 0u);
+}
+
 TEST_F(Saving, AnInterruptLeavesNoFile) {
   const std::atomic<bool> interrupt = true;
   EXPECT_THROW(save_shipped("matmul-composite", {"M=256"}, db(), machine(), {.interrupt = &interrupt}),
