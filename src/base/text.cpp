@@ -101,9 +101,11 @@ std::vector<std::string> nearest(std::string_view name, std::span<const std::str
     const std::size_t distance = edit_distance(name, candidate);
     const bool contained = name.size() >= 3 && candidate.find(name) != std::string::npos;
     if (distance <= std::max<std::size_t>(1, std::min(name.size(), candidate.size()) / 3) || contained)
-      near.emplace_back(distance, candidate);
+      near.emplace_back(contained ? std::min<std::size_t>(distance, 1) : distance, candidate);
   }
   std::stable_sort(near.begin(), near.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  if (!near.empty() && near.front().first == 0)
+    std::erase_if(near, [](const auto& one) { return one.first > 0; });
   constexpr std::size_t kMost = 3;
   std::vector<std::string> names;
   for (std::size_t i = 0; i < std::min(kMost, near.size()); ++i) names.push_back(near[i].second);

@@ -34,6 +34,8 @@ void add_describe_command(CLI::App& app, Session& session);
 void add_ccl_command(CLI::App& app, Session& session);
 void add_report_command(CLI::App& app, Session& session);
 void add_sweep_command(CLI::App& app, Session& session);
+/// The sweeps that ship.
+std::vector<std::string> sweep_names();
 void add_web_command(CLI::App& app, Session& session);
 void add_probe_command(CLI::App& app, Session& session);
 void add_completion_command(CLI::App& app, Session& session);

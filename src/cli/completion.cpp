@@ -139,6 +139,7 @@ Candidates values_of(const CLI::Option& option, const Reached& reached, const Re
   if (name == "set") return {machine_keys(registry)};
   if (name == "option") return {option_words(registry.benches.find(reached.bench), reached.typed, registry)};
   if (name == "what") return {list_names()};
+  if (name == "sweep") return {sweep_names(), true};
   if (name == "name") return {describable(registry)};
   if (name == "algorithm") return {algorithm_names(registry)};
   if (name == "device") return {{"all", "sip:0"}};

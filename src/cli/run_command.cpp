@@ -135,7 +135,18 @@ runtime::LogStorage log_storage(const RunCommand& command) {
   return runtime::LogStorage::none;
 }
 
+/// The first words of many: `kernbench run`, `kernbench run matmul-composite`.
+void check_bench_is_given(const Session& session, const RunCommand& command) {
+  if (!command.bench.empty()) return;
+  const bool is_bench = !command.words.empty() && session.registry.benches.find(command.words.front());
+  throw InputError({"cli.usage", "", "'kernbench run' needs a bench",
+                    is_bench ? fmt::format("kernbench run --bench {}", command.words.front())
+                             : fmt::format("--bench NAME, one of {}; 'kernbench run --help' explains",
+                                           join(session.registry.benches.names()))});
+}
+
 int run_bench_command(const Session& session, const RunCommand& command) {
+  check_bench_is_given(session, command);
   const Bench& bench = session.registry.benches.at(command.bench);
   std::vector<std::string> words = command.words;
   if (!command.beside.empty()) words.push_back("beside=" + command.beside);
@@ -192,8 +203,7 @@ void declare(CLI::App& command, RunCommand& options, const Session& session) {
   command
       .add_option("--bench", options.bench,
                   fmt::format("What to run: {}", join(session.registry.benches.names())))
-      ->type_name("NAME")
-      ->required();
+      ->type_name("NAME");
   command
       .add_option("option", options.words, "Options of the bench as option=value; 'describe NAME' lists them")
       ->type_name("option=value");

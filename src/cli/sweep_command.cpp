@@ -19,6 +19,13 @@
 #include "sweep/sweep.hpp"
 
 namespace kernbench::cli {
+
+std::vector<std::string> sweep_names() {
+  std::vector<std::string> names;
+  for (const auto* one = sweep::kEmbeddedTexts; one->name != nullptr; ++one) names.emplace_back(one->name);
+  return names;
+}
+
 namespace {
 
 struct SweepCommand {
@@ -31,19 +38,13 @@ struct SweepCommand {
   bool quiet = false;
 };
 
-std::vector<std::string> shipped_names() {
-  std::vector<std::string> names;
-  for (const auto* one = sweep::kEmbeddedTexts; one->name != nullptr; ++one) names.emplace_back(one->name);
-  return names;
-}
-
 sweep::Plan plan_of(const std::string& what, const Registry& registry) {
   for (const auto* one = sweep::kEmbeddedTexts; one->name != nullptr; ++one)
     if (what == one->name) return sweep::read_plan(one->text, what, registry);
   std::error_code error;
   if (!std::filesystem::exists(what, error))
     throw InputError({"file.missing", shown_path(what), "no such file",
-                      fmt::format("give a YAML file, or one of {}", join(shipped_names()))});
+                      fmt::format("give a YAML file, or one of {}", join(sweep_names()))});
   return sweep::read_plan(read_text_file(what), what, registry);
 }
 
@@ -115,7 +116,7 @@ void add_sweep_command(CLI::App& app, Session& session) {
   CLI::App* command = app.add_subcommand(
       "sweep", "Run a bench for many values and make a table; goes on where it was stopped");
   const auto options = std::make_shared<SweepCommand>();
-  command->add_option("what", options->what, fmt::format("A YAML file, or {}", join(shipped_names())))
+  command->add_option("sweep", options->what, fmt::format("A YAML file, or {}", join(sweep_names())))
       ->type_name("FILE")
       ->required();
   command

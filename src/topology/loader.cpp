@@ -91,7 +91,25 @@ bool is_component(const std::string& path) {
   return entry && !entry->kind.empty();
 }
 
-void check_override_target(const std::string& path, const std::string& group, const YamlPlace& place) {
+/// Where values of that name are: `clock_ghz` is `pe.clock_ghz`.
+std::vector<std::string> places_of(const std::string& key, const Registry& registry) {
+  std::vector<std::string> found;
+  const auto look = [&](const std::string& path, const std::vector<Param>& params) {
+    for (const Param& param : params)
+      if (param.name == key) found.push_back(path + "." + key);
+  };
+  for (const SchemaEntry& entry : schema()) {
+    look(entry.path, entry.params);
+    const Kind* kind = registry.find(entry.kind);
+    if (!kind) continue;
+    look(entry.path, kind->params);
+    for (const Impl& impl : kind->impls) look(entry.path, impl.params);
+  }
+  return found;
+}
+
+void check_override_target(const std::string& path, const std::string& group, const YamlPlace& place,
+                           const Registry& registry) {
   if (find_entry(group)) return;
   if (group.empty() && find_entry(path))
     refuse("set", place, fmt::format("'{}' is a section", path),
@@ -99,6 +117,9 @@ void check_override_target(const std::string& path, const std::string& group, co
   std::vector<std::string> paths;
   for (const SchemaEntry& entry : schema()) paths.push_back(entry.path);
   const std::string& meant = group.empty() ? path : group;
+  if (const auto found = places_of(path, registry); !found.empty())
+    refuse("unknown-key", place, fmt::format("{} alone does not say of which part", quote(path)),
+           fmt::format("give it with its part: {}", join(found, " or ")));
   refuse("unknown-key", place, fmt::format("no part of the machine is called {}", quote(meant)),
          suggest(meant, paths, "parts"));
 }
@@ -117,7 +138,7 @@ YamlNode* find_or_make(YamlNode& root, const std::string& group, const YamlPlace
   return find_path(root, group);
 }
 
-void apply_override(YamlNode& root, const std::string& text) {
+void apply_override(YamlNode& root, const std::string& text, const Registry& registry) {
   auto given = parse_override(text);
   if (!given)
     refuse("set", {std::make_shared<const std::string>("--set " + text)}, "an override is KEY=VALUE",
@@ -126,7 +147,7 @@ void apply_override(YamlNode& root, const std::string& text) {
   const std::string path = without_attrs(full_path);
   const std::string group = path.substr(0, path.rfind('.') == std::string::npos ? 0 : path.rfind('.'));
   const std::string key = group.empty() ? path : path.substr(group.size() + 1);
-  check_override_target(path, group, place);
+  check_override_target(path, group, place, registry);
   YamlNode* parent = find_or_make(root, group, place);
   if (!parent || parent->kind != YamlNode::Kind::map) return;  // the missing part is reported on reading
   if (key == "attrs" && is_component(group)) {                 // several values of one component
@@ -343,7 +364,7 @@ Machine load_machine_text(const std::string& text, const std::string& file,
   lift_all_components(root);
   lift_all_attrs(root);
   NamedImpls in_file = named_impls(root);
-  for (const std::string& override_text : overrides) apply_override(root, override_text);
+  for (const std::string& override_text : overrides) apply_override(root, override_text, registry);
   try {
     return MachineLoader(std::move(root), file, registry, std::move(in_file)).load();
   } catch (const InputError& e) {
@@ -365,7 +386,9 @@ Machine load_machine(const std::string& file_or_name, std::span<const std::strin
   std::error_code error;
   if (!std::filesystem::exists(file_or_name, error))
     throw InputError({"file.missing", shown_path(file_or_name), "no such file, nor a machine that ships",
-                      fmt::format("give the path of a machine file or one of {}", join(names))});
+                      nearest(file_or_name, names).empty()
+                          ? fmt::format("give the path of a machine file or one of {}", join(names))
+                          : suggest(file_or_name, names, "machines")});
   return load_machine_text(read_text_file(file_or_name), file_or_name, overrides, registry);
 }
 

@@ -23,6 +23,15 @@ TEST(Nearest, TakesDashAndUnderscoreAndCaseAsAlike) {
   EXPECT_EQ(nearest("Queue-Depth", kKnown), std::vector<std::string>{"queue_depth"});
 }
 
+TEST(Nearest, OnlyTheNameItselfIfNothingButCaseIsWrong) {
+  EXPECT_EQ(nearest("m", std::vector<std::string>{"K", "M", "N"}), std::vector<std::string>{"M"});
+}
+
+TEST(Nearest, NamesThatBeginSoComeBeforeOtherWordsOfTheSameLength) {
+  const std::vector<std::string> nodes = {"cube1.sram", "cube1.hbm_ctrl.pe0", "cube1.r0c0"};
+  EXPECT_EQ(nearest("cube1.hbm", nodes).front(), "cube1.hbm_ctrl.pe0");
+}
+
 TEST(Nearest, IsEmptyWhenNothingIsNear) {
   EXPECT_TRUE(nearest("zzzzzz", kKnown).empty());
   EXPECT_TRUE(nearest("", kKnown).empty());

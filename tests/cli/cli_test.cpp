@@ -284,6 +284,20 @@ TEST_F(CliTest, WrongWordsNameTheNearest) {
   EXPECT_THAT(refused({}), HasSubstr("kernbench --help"));
 }
 
+// What newcomers type first.
+TEST_F(CliTest, FirstMistakesAreAnsweredWithWhatToType) {
+  EXPECT_THAT(refused({"run"}),
+              AllOf(HasSubstr("needs a bench"), HasSubstr("--bench NAME, one of ccl-allreduce, ")));
+  EXPECT_THAT(refused({"run", "matmul-composite"}), HasSubstr("kernbench run --bench matmul-composite"));
+  EXPECT_THAT(refused({"run", "--bench", "matmul-composite", "m=5"}), HasSubstr("did you mean 'M'?"));
+  EXPECT_THAT(refused({"topology", "show", "realstic"}), HasSubstr("did you mean 'realistic'?"));
+  EXPECT_THAT(refused({"topology", "show", "--set", "clock_ghz=2"}),
+              HasSubstr("give it with its part: pe.clock_ghz"));
+  EXPECT_THAT(refused({"probe", "latency", "sip0.cube0.pe0", "sip0.cube1.hbm"}),
+              HasSubstr("did you mean 'sip0.cube1.hbm_ctrl.pe0'"));
+  EXPECT_THAT(refused({"sweep"}), HasSubstr("sweep is required"));
+}
+
 TEST_F(CliTest, SetTakesOneValueAndLeavesTheFileAlone) {
   EXPECT_THAT(succeeds({"topology", "show", "--set", "sip.cube_mesh.w=1", "small"}),
               StartsWith("small: 1 SIP × 2 cubes"));

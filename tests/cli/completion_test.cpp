@@ -55,6 +55,11 @@ TEST(Completion, OffersOptionsAndTheirValues) {
   EXPECT_THAT(pressed_tab("kernbench run --device sip:"), ElementsAre("0"));  // bash has `sip:` already
 }
 
+TEST(Completion, OffersTheSweepsThatShip) {
+  EXPECT_THAT(pressed_tab("kernbench sweep al"), ElementsAre("allreduce"));
+  EXPECT_THAT(pressed_tab("kernbench sweep "), Not(Contains("benches")));  // a word of `list`
+}
+
 TEST(Completion, OffersBenchesAndTheirOptionsByWhicheverNameTheyAreGiven) {
   EXPECT_THAT(pressed_tab("kernbench run --bench ma"), ElementsAre("matmul-composite"));
   EXPECT_THAT(pressed_tab("kernbench run --bench=ma"), ElementsAre("matmul-composite"));
