@@ -24,9 +24,11 @@ run: build
 
 python:
 	@scripts/setup.sh python
-	@cmake --preset release > /dev/null
+	@mkdir -p build; cmake --preset release > build/configure.log || { cat build/configure.log; exit 1; }
+	@sed -n 's/^-- \(.*Python package: .*\)/\1/p' build/configure.log; ! grep -q 'No Python package' build/configure.log
 	@echo "building build/python/kernbench (minutes if from nothing)"
 	@cmake --build --preset release --target python kernbench $(quietly)
+	@echo "built; now: export PYTHONPATH=$(CURDIR)/build/python"
 
 test:
 	@scripts/setup.sh test

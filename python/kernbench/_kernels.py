@@ -18,7 +18,7 @@ def place_of_tl(kernel):
         return len(before) if positional else -1
     if any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values()):
         return -1
-    raise TypeError(f"kernel {name_of(kernel)}{inspect.signature(kernel)} has no parameter named 'tl'")
+    raise TypeError(f"kernel {name_of(kernel)}{inspect.signature(kernel)} has no parameter named 'tl'; add one: the calls of a kernel are made on it")
 
 
 def name_of(kernel):

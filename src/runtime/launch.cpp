@@ -21,7 +21,8 @@ namespace {
 /// The PEs that hold a shard, which must be a rectangle. Pages of an interleaved tensor are everybody's.
 Grid union_of(const std::string& name, const std::vector<const TensorState*>& tensors, int cubes, int pes) {
   if (tensors.empty())
-    reject(name, "no argument is a tensor, so nothing says which PEs run", "give a grid = {PEs, cubes}");
+    reject(name, "no argument is a tensor, so nothing says which PEs run",
+           "give a grid: {name, Grid{PEs, cubes}}, in Python grid=(PEs, cubes)");
   std::set<PePlace> holds;
   for (const TensorState* tensor : tensors) {
     if (tensor->layout().is_interleaved()) return {pes, cubes};
@@ -40,8 +41,8 @@ Grid union_of(const std::string& name, const std::vector<const TensorState*>& te
                    "the PEs that hold shards reach from cube {} PE {} to cube {} PE {}, but cube {} PE {} "
                    "holds none",
                    first.cube, first.pe, last.cube, last.pe, cube, pe),
-               "they are to be the same PEs of neighbouring cubes; else give a grid = {PEs, cubes} or a list "
-               "of PEs");
+               "they are to be the same PEs of neighbouring cubes; else give a grid (Grid{PEs, cubes}, in "
+               "Python grid=(PEs, cubes)) or a list of PEs");
   return {last.pe - first.pe + 1, last.cube - first.cube + 1, first};
 }
 

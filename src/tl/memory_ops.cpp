@@ -59,8 +59,9 @@ void Recorder::check_pointer(Ptr ptr, DType dtype, std::string_view op, At at) c
   fail(at, {"dtype",
             fmt::format("{} of {} at {:#x}, which points into a tensor of {}", op, to_string(dtype),
                         ptr.address(), to_string(*ptr.dtype())),
-            fmt::format("use {} and cast the tile, or ptr.as({}) to take the bytes as they are",
-                        to_string(*ptr.dtype()), to_string(dtype))});
+            fmt::format(
+                "use {} and cast the tile; ptr.as({}), in Python ptr.as_('{}'), takes the bytes as they are",
+                to_string(*ptr.dtype()), to_string(dtype), to_string(dtype))});
 }
 
 std::uint32_t Recorder::strides_id(const Dims& strides, const Shape& shape, bool writes, std::string_view op,

@@ -22,10 +22,12 @@ const Queue* Recorder::find_queue(std::string_view name, std::string_view op, At
   const auto* problem = found == queues.end() ? "unknown direction"
                         : sends               ? "nothing can be sent in direction"
                                               : "nothing can come from direction";
-  fail(at,
-       {"direction", fmt::format("{}: {} {}", op, problem, quote(name)),
-        known.empty() ? fmt::format("this PE is not wired to any queue to {} {}", op, sends ? "to" : "from")
-                      : fmt::format("this PE has {} to {} {}", join(known), op, sends ? "to" : "from")});
+  fail(at, {"direction", fmt::format("{}: {} {}", op, problem, quote(name)),
+            known.empty()
+                ? fmt::format("this PE is not wired to any queue to {} {}: launch with queues, and with "
+                              "tensors on the PEs that the mapper picks",
+                              op, sends ? "to" : "from")
+                : fmt::format("this PE has {} to {} {}", join(known), op, sends ? "to" : "from")});
 }
 
 void Recorder::check_message(const Queue* queue, Bytes size, std::string_view op, At at) const {
