@@ -144,14 +144,16 @@ struct ControlPath::Leg final : PeTask {
   Step<Leg> step;
 };
 
-/// A target cube of a request.
+/// A target cube of a request. Its legs are there from its M CPU's work to the last answer: requests that wait for a CPU, which
+/// may be many, have none.
 struct ControlPath::Cube {
   Cube() : step(*this) {}
   State& whole() const { return *state; }
   State* state = nullptr;
   MCpu* cpu = nullptr;
-  Leg* legs = nullptr;  // its PEs'
+  std::size_t first = 0;  // of its targets
   std::size_t count = 0;
+  std::unique_ptr<Leg[]> legs;
   std::size_t open = 0;
   Time answered;    // when the last answer so far is here
   Step<Cube> step;  // there, through the CPU, and back the same way
@@ -163,9 +165,9 @@ struct ControlRequest::State {
   ControlRequest& request;
   ControlPath::Step<State> step;
   std::vector<ControlPath::Cube> cubes;
-  std::vector<ControlPath::Leg> legs;  // in the order of targets
   std::vector<std::unique_ptr<Message>> messages;
   std::size_t open = 0;
+  Time stamp;
 };
 
 ControlRequest::State& ControlPath::Leg::whole() const { return *cube->state; }
@@ -214,51 +216,55 @@ void ControlPath::at_io_cpu(State& state) {
   state.step.serve(*this, io_cpu(state.request.sip), &ControlPath::fan_out);
 }
 
-/// The target cubes of a request, each with its part of the legs, which are in the order of targets.
+/// The target cubes of a request, each with its part of the targets.
 void ControlPath::make_cubes(State& state) {
   const std::vector<PeCoord>& targets = state.request.targets;
   std::size_t cubes = 1;
   for (std::size_t i = 1; i < targets.size(); ++i) cubes += targets[i].cube != targets[i - 1].cube ? 1 : 0;
   state.cubes = std::vector<Cube>(cubes);
-  state.legs = std::vector<Leg>(targets.size());
   Cube* cube = state.cubes.data();
   for (std::size_t i = 0; i < targets.size(); ++i) {
     if (i > 0 && targets[i].cube != targets[i - 1].cube) ++cube;
     if (cube->count++ > 0) continue;
     cube->state = &state;
     cube->cpu = &m_cpu(targets[i].in_cube());
-    cube->legs = &state.legs[i];
+    cube->first = i;
   }
 }
 
-/// Returns when an unloaded message from the IO CPU, which has it now, reaches the farthest target: the stamp.
-Time ControlPath::make_legs(State& state) {
+/// When an unloaded message from the IO CPU, which has it now, reaches the farthest target.
+Time ControlPath::stamp_of(const State& state) {
   const ControlRequest& request = state.request;
   const Cpu& io = io_cpu(request.sip);
   Time farthest;
-  for (Cube& cube : state.cubes) {
+  for (const Cube& cube : state.cubes) {
     const Time to_cube = cube.cpu->from_io(*this, io.node).unloaded + spec_.m_cpu;
-    const auto first = static_cast<std::size_t>(cube.legs - state.legs.data());
-    const MCpu::Ways& ways = cube.cpu->to_pes(*this, request.targets[first].in_cube(), request.part);
-    for (std::size_t i = first; i < first + cube.count; ++i) {
-      Leg& leg = state.legs[i];
-      leg.request = &state.request;
-      leg.pe = request.targets[i];
-      leg.index = i;
-      leg.cube = &cube;
-      leg.way = &ways[static_cast<std::size_t>(leg.pe.pe)];
-      farthest = std::max(farthest, to_cube + leg.way->unloaded);
-    }
+    const MCpu::Ways& ways = cube.cpu->to_pes(*this, request.targets[cube.first].in_cube(), request.part);
+    for (std::size_t i = cube.first; i < cube.first + cube.count; ++i)
+      farthest = std::max(farthest, to_cube + ways[static_cast<std::size_t>(request.targets[i].pe)].unloaded);
   }
   return io.partition.now() + farthest;
+}
+
+void ControlPath::make_legs(Cube& cube) {
+  ControlRequest& request = cube.state->request;
+  const MCpu::Ways& ways = cube.cpu->to_pes(*this, request.targets[cube.first].in_cube(), request.part);
+  cube.legs = std::make_unique<Leg[]>(cube.count);
+  for (std::size_t i = 0; i < cube.count; ++i) {
+    Leg& leg = cube.legs[i];
+    leg.request = &request;
+    leg.pe = request.targets[cube.first + i];
+    leg.index = cube.first + i;
+    if (spec_.barrier) leg.stamp = cube.state->stamp;
+    leg.cube = &cube;
+    leg.way = &ways[static_cast<std::size_t>(leg.pe.pe)];
+  }
 }
 
 /// The IO CPU has worked on it: on to all target cubes at once.
 void ControlPath::fan_out(State& state) {
   make_cubes(state);
-  const Time stamp = make_legs(state);
-  if (spec_.barrier)
-    for (Leg& leg : state.legs) leg.stamp = stamp;
+  state.stamp = stamp_of(state);
   state.open = state.cubes.size();
   for (Cube& cube : state.cubes) cube.step.send(*this, cube.cpu->io_way.there, &ControlPath::at_m_cpu);
 }
@@ -267,9 +273,10 @@ void ControlPath::at_m_cpu(Cube& cube) { cube.step.serve(*this, *cube.cpu, &Cont
 
 /// The M CPU has worked on it: on to all target PEs at once.
 void ControlPath::fan_out(Cube& cube) {
+  make_legs(cube);
   cube.open = cube.count;
-  for (Leg* leg = cube.legs; leg != cube.legs + cube.count; ++leg)
-    leg->step.send(*this, leg->way->there, &ControlPath::at_pe);
+  for (std::size_t i = 0; i < cube.count; ++i)
+    cube.legs[i].step.send(*this, cube.legs[i].way->there, &ControlPath::at_pe);
 }
 
 void ControlPath::at_pe(Leg& leg) {
@@ -296,8 +303,11 @@ void ControlPath::back_at_m_cpu(Leg& leg) {
   if (--leg.cube->open == 0) fold(*leg.cube);
 }
 
-/// The M CPU works on the folded completion once, after the last PE.
-void ControlPath::fold(Cube& cube) { cube.step.serve(*this, *cube.cpu, &ControlPath::answer); }
+/// The M CPU works on the folded completion once, after the last PE. Messages with bytes refer to their legs.
+void ControlPath::fold(Cube& cube) {
+  if (spec_.message_bytes == 0_B) cube.legs.reset();
+  cube.step.serve(*this, *cube.cpu, &ControlPath::answer);
+}
 
 void ControlPath::answer(Cube& cube) {
   cube.step.send(*this, cube.cpu->io_way.back, &ControlPath::back_at_io_cpu);

@@ -105,7 +105,8 @@ class ControlPath {
   void complete(State& state);
 
   void make_cubes(State& state);
-  Time make_legs(State& state);
+  void make_legs(Cube& cube);
+  Time stamp_of(const State& state);
   MCpu& m_cpu(CubeCoord cube);
   Cpu& io_cpu(int sip);
 

@@ -56,6 +56,7 @@ void HostTransfer::complete() {
 MmuRequest::MmuRequest(Device& device, int at_sip, int cubes, int pes) : device_(device) {
   sip = at_sip;
   part = topology::NodeKind::pe_mmu;
+  targets.reserve(static_cast<std::size_t>(cubes) * static_cast<std::size_t>(pes));
   for (int cube = 0; cube < cubes; ++cube)
     for (int pe = 0; pe < pes; ++pe) targets.push_back({at_sip, cube, pe});
 }
