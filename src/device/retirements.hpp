@@ -12,7 +12,7 @@
 
 namespace kernbench::device {
 
-/// Of a long program all but a few commands are done with: two bits each, and times for those from the oldest on that is not.
+/// Most commands of a long program are done with: they take two bits each. Times are kept from the oldest one on that is not.
 class Retirements {
  public:
   struct Retired {
@@ -31,7 +31,7 @@ class Retirements {
     if (i - oldest_ >= times_.size()) grow(i);
     times_[place(i)] = retired;
   }
-  /// Of a command that has retired and is not spent.
+  /// The command has retired and is not spent.
   const Retired& operator[](isa::CommandIndex i) const { return times_[place(i)]; }
   /// Nobody will ask for the times of this one any more.
   void spend(isa::CommandIndex i) {
