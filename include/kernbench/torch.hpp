@@ -116,6 +116,10 @@ struct LinkQueue {
   Bytes carried;         // over the whole run
   Time deepest_wait;     // the longest that a packet waited
   double deepest_bytes;  // what the link moves in that time: how much was queued before the packet
+  Bytes overhead;        // headers, requests and acknowledgements among what it carried
+  /// Of a link that leaves a router: packets that came when more than `cube.routers.buffer_packets` were before them. Hardware
+  /// would have held up their senders.
+  std::uint64_t pushed_back = 0;
 };
 
 /// How far a run is.

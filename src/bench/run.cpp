@@ -372,6 +372,18 @@ class BenchJob {
 
 }  // namespace
 
+std::optional<PushBack> push_back(const RunResult& result) {
+  PushBack all{.buffer_packets = result.machine.at("cube.routers").integer("buffer_packets")};
+  if (all.buffer_packets == 0) return std::nullopt;
+  for (const runtime::LinkQueue& link : result.links) {
+    if (link.pushed_back == 0) continue;
+    all.packets += link.pushed_back;
+    ++all.links;
+    if (!all.most || link.pushed_back > all.most->pushed_back) all.most = &link;
+  }
+  return all;
+}
+
 RunResult run(const Bench& bench, const Options& options, const topology::Machine& machine,
               const RunOptions& how) {
   return BenchJob(bench, options, machine, how).run();

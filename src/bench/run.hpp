@@ -90,6 +90,16 @@ struct RunResult {
   bool ok() const;
 };
 
+/// Packets that came to a router when more than its buffer was before them.
+struct PushBack {
+  std::int64_t buffer_packets = 0;
+  std::uint64_t packets = 0;
+  std::size_t links = 0;                     // that they waited for
+  const runtime::LinkQueue* most = nullptr;  // the link with most of them, if there is one; of the result
+};
+/// None if the machine file does not say how much a router holds.
+std::optional<PushBack> push_back(const RunResult& result);
+
 /// The same for a host program of one's own: all that its context did so far.
 RunResult result_of(Torch& torch);
 

@@ -88,8 +88,20 @@ Json links_json(const std::vector<runtime::LinkQueue>& links) {
     list.push_back({{"link", l.link},
                     {"bytes", l.carried.count()},
                     {"deepest_wait_ns", l.deepest_wait.ns()},
-                    {"deepest_queue_bytes", l.deepest_bytes}});
+                    {"deepest_queue_bytes", l.deepest_bytes},
+                    {"overhead_bytes", l.overhead.count()},
+                    {"pushed_back", l.pushed_back}});
   return list;
+}
+
+/// Null if nobody looked.
+Json push_back_json(const RunResult& result) {
+  const std::optional<PushBack> all = push_back(result);
+  if (!all) return nullptr;
+  return {{"buffer_packets", all->buffer_packets},
+          {"packets", all->packets},
+          {"links", all->links},
+          {"most_at", all->most ? Json(all->most->link) : Json()}};
 }
 
 Json hazards_json(const std::vector<runtime::HazardReport>& hazards) {
@@ -119,6 +131,7 @@ Json to_json(const RunResult& result) {
           {"stages", stages_json(result)},
           {"utilization", utilization_json(result.utilization)},
           {"links", links_json(result.links)},
+          {"push_back", push_back_json(result)},
           {"energy", result.energy ? trace::json_of(*result.energy) : Json()},
           {"lower_bound_ns", result.lower_bound.time.ns()},
           {"critical_path", result.log ? trace::json_of(result.critical_path) : Json()},

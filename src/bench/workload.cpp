@@ -37,7 +37,11 @@ struct Workload::Rates {
         matrix(machine.behaviour<models::MatrixFactory>("pe.pe_gemm")(machine.at("pe.pe_gemm"))),
         vector(machine.behaviour<models::VectorFactory>("pe.pe_math")(machine.at("pe.pe_math"))),
         tile(matrix->tile()),
-        hbm_slice(machine.hbm_slice()) {
+        hbm_slice(machine.hbm_slice()),
+        packet(machine.at("fabric").integer("packet_bytes")),
+        header(machine.at("fabric").integer("header_bytes")),
+        request(on_link(machine.at("fabric").bytes("request_bytes"))),
+        ack(on_link(machine.at("fabric").bytes("ack_bytes"))) {
     const models::MemoryBehaviour& hbm = machine.behaviour<models::MemoryBehaviour>("cube.hbm");
     if (hbm.at_least) memory = hbm.at_least(machine.at("cube.hbm"));
     const auto dma = machine.behaviour<models::DmaFactory>("pe.pe_dma")(machine.at("pe.pe_dma"));
@@ -50,6 +54,11 @@ struct Workload::Rates {
     return Time::from_ps(static_cast<std::int64_t>(cycles * static_cast<double>(cycle.ps())));
   }
 
+  /// What bytes take on a link at least: in full packets, each with its header.
+  Bytes on_link(Bytes bytes) const {
+    return Bytes(bytes.count() + (bytes.count() + packet - 1) / packet * header);
+  }
+
   Time cycle, overhead, dispatch;
   std::unique_ptr<const models::MatrixModel> matrix;
   std::unique_ptr<const models::VectorModel> vector;
@@ -58,6 +67,8 @@ struct Workload::Rates {
   std::optional<Bytes> window;  // of a DMA channel
   bool knows_window = true;     // or that there is none
   Bytes hbm_slice;
+  std::int64_t packet, header;
+  Bytes request, ack;  // on a link
 };
 
 Workload::Workload(const topology::Machine& machine, const topology::Graph& graph)
@@ -378,8 +389,8 @@ void Workload::add(const isa::Program& program, const Translate& translate, cons
 
 void Workload::cross(NodeId from, NodeId to, Bytes traffic, Bytes needed) {
   for (const LinkId link : graph_.route(from, to)) {
-    links_.add(link, traffic);
-    needed_.add(link, needed);
+    links_.add(link, rates_->on_link(traffic));
+    needed_.add(link, rates_->on_link(needed));
   }
 }
 
@@ -419,11 +430,11 @@ void Workload::add_passed(PeCoord pe, const QueueSlots& way, NodeId memory, cons
   cross(memory, dma, flow.bytes, arrived);
   cross(dma, way.there, flow.bytes, arrived);
   const std::vector<LinkId> back = graph_.route(memory, dma);
-  needed_.add(back.front(), flow.bytes - arrived);
+  needed_.add(back.front(), rates_->on_link(flow.bytes) - rates_->on_link(arrived));
   if (graph_.node(memory).kind == NodeKind::hbm_ctrl) slices_[memory] += flow.bytes;
   if (graph_.node(way.there).kind == NodeKind::hbm_ctrl) slices_[way.there] += arrived;
   const Time time = graph_.latency(graph_.route(dma, memory)) + memory_time(memory) + graph_.latency(back) +
-                    graph_.link(back.front()).bandwidth.time_for(flow.largest);
+                    graph_.link(back.front()).bandwidth.time_for(rates_->on_link(flow.largest));
   if (time > longest_.time) longest_ = {dma, memory, flow.largest, time};
 }
 
@@ -444,15 +455,20 @@ void Workload::add_queued(PeCoord pe, const QueueSlots& way, const Queued& bytes
   if (graph_.node(way.here).kind == NodeKind::hbm_ctrl) slices_[way.here] += bytes.received;
 }
 
-/// A read is an empty request and data back, a write is data and an empty acknowledgement.
+/// A read is a request and data back, a write is data and an acknowledgement.
 Time Workload::message_time(NodeId dma, NodeId tcm, const FlowKey& key, Bytes bytes) const {
   const bool reads = key.direction == read;
   const std::vector<LinkId> data = graph_.route(reads ? key.memory : tcm, reads ? tcm : key.memory);
   const std::vector<LinkId> other = graph_.route(reads ? dma : key.memory, reads ? key.memory : dma);
-  Time serialization;
-  for (const LinkId link : data)
-    serialization = std::max(serialization, graph_.link(link).bandwidth.time_for(bytes));
-  return graph_.latency(data) + graph_.latency(other) + serialization + memory_time(key.memory);
+  return graph_.latency(data) + graph_.latency(other) + serialization(data, rates_->on_link(bytes)) +
+         serialization(other, reads ? rates_->request : rates_->ack) + memory_time(key.memory);
+}
+
+/// On the slowest link of a way.
+Time Workload::serialization(const std::vector<LinkId>& way, Bytes bytes) const {
+  Time longest;
+  for (const LinkId link : way) longest = std::max(longest, graph_.link(link).bandwidth.time_for(bytes));
+  return longest;
 }
 
 Time Workload::memory_time(NodeId memory) const {

@@ -60,7 +60,7 @@ class Workload {
   const std::vector<PeWork>& pes() const { return pes_; }
   /// What the vector unit does that has most to do, by name of the operation.
   const std::map<std::string, Time>& vector_by() const { return vector_by_; }
-  /// Bytes that cross each link because of the launch; that must cross it before the launch can end; and that each HBM
+  /// Bytes that cross each link because of the launch, in full packets with their headers; that must cross it before the launch can end; and that each HBM
   /// slice (by its controller) delivers or takes by then.
   const ByteTotals<topology::LinkId>& links() const { return links_; }
   const ByteTotals<topology::LinkId>& needed() const { return needed_; }
@@ -112,6 +112,7 @@ class Workload {
   void add_passed(PeCoord pe, const QueueSlots& way, topology::NodeId memory, const Flow& flow);
   void cross(topology::NodeId from, topology::NodeId to, Bytes traffic, Bytes needed);
   Time message_time(topology::NodeId dma, topology::NodeId tcm, const FlowKey& key, Bytes bytes) const;
+  Time serialization(const std::vector<topology::LinkId>& way, Bytes bytes) const;
   Time memory_time(topology::NodeId memory) const;
   void leave_out(const std::string& path);
 

@@ -177,13 +177,18 @@ std::string host_text(const ParamSet& host) {
                      ns(host, "complete_ns"));
 }
 
+std::string header_text(const Machine& machine) {
+  const std::int64_t header = machine.at("fabric").integer("header_bytes");
+  return header > 0 ? fmt::format(" and {} B of header", header) : "";
+}
+
 Branch system(const Machine& machine, const Figures& all) {
   const std::string& topology = machine.at("system.sips").text("topology");
   const MeshCoord grid = machine.sip_grid();
   const bool is_ring = machine.sip_topology() == topology::SipTopology::ring_1d;
   return {"system",
-          fmt::format("wires {} ns/mm, packets of {} B", machine.at("system").number("ns_per_mm"),
-                      machine.at("fabric").integer("packet_bytes")),
+          fmt::format("wires {} ns/mm, packets of {} B{}", machine.at("system").number("ns_per_mm"),
+                      machine.at("fabric").integer("packet_bytes"), header_text(machine)),
           {component(machine, "system.host", "host", host_text(machine.at("system.host"))),
            component(machine, "system.switch", "switch",
                      fmt::format("{}, links {} each way", ns(machine.at("system.switch")),

@@ -125,6 +125,18 @@ void put_deepest_queue(std::string& out, const RunResult& result) {
                  topology::count_text(result.links.size(), "link", "links") + " had one");
 }
 
+void put_push_back(std::string& out, const RunResult& result) {
+  const std::optional<bench::PushBack> all = bench::push_back(result);
+  if (!all || !all->most) return;
+  fmt::format_to(
+      std::back_inserter(out),
+      "push-back        {} found more than {} before them in a router, at {}; most, {}, at {}: hardware "
+      "would have held up their senders\n",
+      topology::count_text(static_cast<std::int64_t>(all->packets), "packet", "packets"), all->buffer_packets,
+      topology::count_text(static_cast<std::int64_t>(all->links), "link", "links"), all->most->pushed_back,
+      all->most->link);
+}
+
 void put_hazards(std::string& out, const RunResult& result) {
   const auto to = std::back_inserter(out);
   if (!result.hazards) {
@@ -162,6 +174,7 @@ std::string run_summary(const RunResult& result) {
   put_utilization(out, result.utilization);
   put_energy(out, result);
   put_deepest_queue(out, result);
+  put_push_back(out, result);
   put_bound(out, result.lower_bound);
   if (result.log)
     put_critical_path(out, result.critical_path);

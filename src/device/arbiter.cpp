@@ -82,6 +82,8 @@ void Arbiter::send(const Waiting& chosen, const models::WaitingPacket& shown) {
   link_.free_at = std::max(end, now + Time::from_ps(1));
   link_.deepest_wait = std::max(link_.deepest_wait, now - chosen.arrival);
   link_.bytes += shown.bytes;
+  if (fabric_.notes_.kept())
+    fabric_.notes_.add(hop.link, *packet.message, 1, shown.bytes, now - chosen.arrival);
   ++link_.domain->counters_.packet_hops;
   if (fabric_.watcher_) [[unlikely]]
     fabric_.watcher_->on_link(*packet.message, packet.index, hop, now, end);

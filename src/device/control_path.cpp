@@ -34,7 +34,10 @@ struct OneWay {
   }
   /// How long a message takes that waits for nobody.
   Time unloaded(Bytes bytes) const {
-    return signal->latency + (route ? route->pace.bandwidth().time_for(bytes) : Time());
+    if (!route) return signal->latency;
+    const PacketFormat& format = route->pace.format();
+    const std::int64_t packets = (bytes.count() + format.payload.count() - 1) / format.payload.count();
+    return signal->latency + route->pace.bandwidth().time_for(format.end(packets - 1, bytes));
   }
 };
 

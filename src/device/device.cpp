@@ -37,8 +37,7 @@ Device::Device(const topology::Machine& machine, FabricOptions options)
       sram_capacity_(machine_.at("cube.sram").bytes("capacity_mb")),
       tcm_capacity_(machine_.at("pe.pe_tcm").bytes("capacity_mb")),
       simulation_(graph_.partition_count(), Fabric::lookahead(graph_)),
-      fabric_(simulation_, graph_, machine_.at("fabric").bytes("packet_bytes"), options,
-              link_models(machine_)),
+      fabric_(simulation_, graph_, FabricSpec::of(machine_), options, link_models(machine_)),
       control_(fabric_, machine_) {
   dma_model_ = machine_.behaviour<models::DmaFactory>("pe.pe_dma")(machine_.at("pe.pe_dma"));
   const HbmMaker hbm(machine_);

@@ -310,6 +310,8 @@ void Dispatcher::settle(Train& train, std::int64_t end) {
     link.passed_until = std::max(link.passed_until, through);
     link.deepest_wait = std::max(link.deepest_wait, passage.hold);
     link.bytes += bytes;
+    if (fabric_.notes_.kept())
+      fabric_.notes_.add(passage.hop->link, *train.message, end - train.run.first, bytes, passage.hold);
   }
   const auto hops = static_cast<std::uint64_t>(end - train.run.first) * train.passages.size();
   domain_.counters_.packet_hops += hops;

@@ -37,18 +37,20 @@ FabricCounters& FabricCounters::operator+=(const FabricCounters& other) {
   return *this;
 }
 
-Fabric::Fabric(sim::Simulation& simulation, const topology::Graph& graph, Bytes packet_bytes,
+Fabric::Fabric(sim::Simulation& simulation, const topology::Graph& graph, const FabricSpec& spec,
                FabricOptions options, LinkModels models)
     : simulation_(simulation),
       graph_(graph),
-      packet_(packet_bytes),
+      spec_(spec),
+      full_(spec.packet.wire()),
       options_(options),
       grace_(grace_at(least_border(graph))),
-      models_(std::move(models)) {
+      models_(std::move(models)),
+      notes_(graph, spec) {
   KB_ASSERT(simulation.partitions() == graph.partition_count(), "{} partitions for a machine of {}",
             simulation.partitions(), graph.partition_count());
   for (int i = 0; i < simulation.partitions(); ++i)
-    domains_.emplace_back(new FabricDomain(*this, simulation.partition(i), graph_, packet_));
+    domains_.emplace_back(new FabricDomain(*this, simulation.partition(i), graph_, spec_.packet));
   links_.reserve(
       graph.link_count());  // and each is touched once: of a large machine they are most of the memory
   links_.resize(graph.first_link(0).index, LinkState{.domain = domains_.front().get()});
@@ -65,7 +67,7 @@ Fabric::Fabric(sim::Simulation& simulation, const topology::Graph& graph, Bytes 
 Fabric::~Fabric() = default;
 
 FabricDomain::FabricDomain(Fabric& fabric, sim::Partition& partition, const topology::Graph& graph,
-                           Bytes packet)
+                           PacketFormat packet)
     : partition_(partition), routes_(graph, packet), dispatcher_(fabric, *this, partition) {}
 FabricDomain::~FabricDomain() = default;
 
@@ -129,8 +131,8 @@ void Fabric::send(Message& message) {
   Route& route = *message.route;
   FabricDomain& here = *route.first().state->domain;
   KB_ASSERT(message.bytes > 0_B, "a message of {} bytes to {}", message.bytes.count(), graph_.path(route.to));
-  message.packets_ =
-      static_cast<std::int32_t>((message.bytes.count() + packet_.count() - 1) / packet_.count());
+  const std::int64_t payload = spec_.packet.payload.count();
+  message.packets_ = static_cast<std::int32_t>((message.bytes.count() + payload - 1) / payload);
   message.next_packet_ = 0;
   message.key_ = route.source->next_key();
   message.measure_tail();
@@ -146,6 +148,25 @@ void Fabric::more_is_ready(Message& message) {
 void Fabric::signal(const SignalRoute& route, sim::Event& event) {
   simulation_.partition(route.partition)
       .post(simulation_.partition(route.last_partition), event, route.latency);
+}
+
+void Fabric::run_errand(Route& route, sim::Event& event, const ErrandFacts& facts) {
+  Errand& errand = domain(route.partition).errands_.take();
+  errand.event_ = &event;
+  errand.route = &route;
+  errand.bytes = facts.bytes;
+  errand.purpose = facts.purpose;
+  errand.channel = facts.channel;
+  errand.rank = facts.rank;
+  errand.followed = false;
+  send(errand);
+}
+
+void Errand::on_delivered() {
+  sim::Event& event = *event_;
+  Pool<Errand>& home = route->first().fabric->domain(route->partition).errands_;
+  route->partition == route->last_partition ? home.give_back(*this) : home.hand_back(*this);
+  event.fire();
 }
 
 Port& Fabric::port(LinkId id) {
@@ -200,6 +221,10 @@ void Fabric::leaves(Message& message, Time at) {
 void Fabric::take_back(Packet& packet) {
   LinkState& l = *packet.hop->state;
   const bool cancelled = l.domain->partition_.cancel(packet);
+  if (notes_.kept()) {
+    const Time started = packet.time() - (packet.hop->crosses ? grace_ : packet.hop->forward);
+    notes_.take_back(packet.hop->link, *packet.message, 1, packet.bytes(), started - l.instant);
+  }
   KB_ASSERT(cancelled, "a packet to {} has moved on already", graph_.path(packet.message->route->to));
   l.free_at = packet.link_was_free_at;
   l.bytes -= packet.bytes();
@@ -285,7 +310,9 @@ Time Fabric::serve(Packet& packet, const Hop& hop, Time head_arrival) {
   packet.tail_before_link = tail_arrival;
   l.free_at = end;
   l.deepest_wait = std::max(l.deepest_wait, start - head_arrival);
-  l.bytes += packet.full ? packet_ : packet.bytes();
+  const Bytes bytes = packet.full ? full_ : packet.bytes();
+  l.bytes += bytes;
+  if (notes_.kept()) notes_.add(hop.link, *packet.message, 1, bytes, start - head_arrival);
   ++l.domain->counters_.packet_hops;
   if (watcher_) [[unlikely]]
     watcher_->on_link(*packet.message, packet.index, hop, start, end);
@@ -376,12 +403,14 @@ void Message::deliver() {
 
 LinkUse Fabric::use(LinkId id) const {
   const LinkState& l = links_[id.index];
-  LinkUse use{l.bytes, l.deepest_wait};
+  LinkUse use{l.bytes, l.deepest_wait, notes_.of(id)};
   for (const Passage* p = l.passages; p;
        p = p->next) {  // what trains have carried that the link has not noted yet
     const std::int64_t end = p->after(l.domain->partition_.now());
     if (end == p->train->run.first) continue;
-    use.bytes += p->train->bytes(p->train->run.first, end);
+    const Bytes bytes = p->train->bytes(p->train->run.first, end);
+    use.bytes += bytes;
+    notes_.add(use.note, id, *p->train->message, end - p->train->run.first, bytes, p->hold);
     use.deepest_wait = std::max(use.deepest_wait, p->hold);
   }
   return use;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "device/dispatcher.hpp"
+#include "device/link_notes.hpp"
 #include "device/message.hpp"
 #include "device/pool.hpp"
 #include "device/port.hpp"
@@ -31,8 +32,9 @@ struct FabricOptions {
 
 /// What a link has carried.
 struct LinkUse {
-  Bytes bytes;
+  Bytes bytes;        // with `note.overhead`
   Time deepest_wait;  // the longest a packet had to wait: where hardware would push back
+  LinkNote note;
 };
 
 struct FabricCounters {
@@ -55,6 +57,18 @@ class FabricWatcher {
 
 class FabricDomain;
 class Arbiter;
+
+/// A message that stands for an event at the end of its way: a request or an acknowledgement that has a size.
+class Errand final : public Message {
+ public:
+  Errand* next = nullptr;  // in a pool
+
+ private:
+  friend class Fabric;
+  void on_delivered() override;
+
+  sim::Event* event_ = nullptr;
+};
 
 /// Makes the models of links that are not regular, by the kind of the node they leave; none: the link is regular.
 class LinkModels {
@@ -96,7 +110,7 @@ static_assert(sizeof(LinkState) == 64);
 
 class Fabric {
  public:
-  Fabric(sim::Simulation& simulation, const topology::Graph& graph, Bytes packet_bytes,
+  Fabric(sim::Simulation& simulation, const topology::Graph& graph, const FabricSpec& spec,
          FabricOptions options = {}, LinkModels models = {});
   ~Fabric();
 
@@ -105,7 +119,7 @@ class Fabric {
   static Time lookahead(const topology::Graph& graph);
 
   const topology::Graph& graph() const { return graph_; }
-  Bytes packet_bytes() const { return packet_; }
+  Bytes packet_bytes() const { return spec_.packet.payload; }
   sim::Partition& partition_of(topology::NodeId node) {
     return simulation_.partition(graph_.partition(node));
   }
@@ -123,6 +137,23 @@ class Fabric {
   /// Sends a message of no bytes: it pays wires and overheads, waits for nobody, and fires `event` on
   /// arrival.
   void signal(const SignalRoute& route, sim::Event& event);
+  // What a memory is asked, and what it answers when it has been written. With a size they are messages like others, of a class
+  // and with a rank (see Message); without one they are signals. Called in the partition of the sender, with a route of theirs.
+  SignalRoute& request_route(topology::NodeId from, topology::NodeId to) {
+    return spec_.request == 0_B ? signal_route(from, to) : route(from, to);
+  }
+  SignalRoute& acknowledgement_route(topology::NodeId from, topology::NodeId to) {
+    return spec_.acknowledgement == 0_B ? signal_route(from, to) : route(from, to);
+  }
+  void request(SignalRoute& route, sim::Event& event, Channel channel, std::uint32_t rank) {
+    if (spec_.request == 0_B) return signal(route, event);
+    run_errand(static_cast<Route&>(route), event, {spec_.request, Purpose::request, channel, rank});
+  }
+  void acknowledge(SignalRoute& route, sim::Event& event, Channel channel, std::uint32_t rank) {
+    if (spec_.acknowledgement == 0_B) return signal(route, event);
+    run_errand(static_cast<Route&>(route), event,
+               {spec_.acknowledgement, Purpose::acknowledgement, channel, rank});
+  }
 
   // Uses of a link that are no messages: fetches and stores of a PE take the ports of its TCM.
   /// For a link that messages enter by: in turn with their packets.
@@ -144,6 +175,15 @@ class Fabric {
   friend class Dispatcher;
   friend class Notice;
   friend class Arbiter;
+  friend class Errand;
+
+  struct ErrandFacts {
+    Bytes bytes;
+    Purpose purpose;
+    Channel channel;
+    std::uint32_t rank;
+  };
+  void run_errand(Route& route, sim::Event& event, const ErrandFacts& facts);
 
   FabricDomain& domain(int partition) { return *domains_[static_cast<std::size_t>(partition)]; }
   void prepare(Route& route);
@@ -168,12 +208,14 @@ class Fabric {
 
   sim::Simulation& simulation_;
   const topology::Graph& graph_;
-  const Bytes packet_;
+  const FabricSpec spec_;
+  const Bytes full_;  // a full packet, on a link
   const FabricOptions options_;
   const Time grace_;  // between the start of a packet on a link to another partition and its going there
   FabricWatcher* watcher_ = nullptr;
   LinkModels models_;
   std::vector<LinkState> links_;
+  LinkNotes notes_;
   std::vector<std::unique_ptr<FabricDomain>> domains_;
 };
 
@@ -186,13 +228,15 @@ class FabricDomain {
  private:
   friend class Fabric;
   friend class Dispatcher;
+  friend class Errand;
 
-  FabricDomain(Fabric& fabric, sim::Partition& partition, const topology::Graph& graph, Bytes packet);
+  FabricDomain(Fabric& fabric, sim::Partition& partition, const topology::Graph& graph, PacketFormat packet);
   friend class Arbiter;
 
   sim::Partition& partition_;
   FabricCounters counters_;
   Pool<Packet> packets_;
+  Pool<Errand> errands_;
   RouteBook routes_;
   Dispatcher dispatcher_;
   std::vector<std::unique_ptr<Source>> sources_;

@@ -28,7 +28,7 @@ void Access::start(Memory& memory, topology::NodeId issuer, topology::NodeId end
   Fabric& fabric = memory.fabric();
   const bool reads = direction == Direction::read;
   if (memory_ != &memory || issuer_ != issuer || end_ != end || direction_ != direction) {
-    signal_route_ = reads ? &fabric.signal_route(issuer, memory.node()) : nullptr;
+    signal_route_ = reads ? &fabric.request_route(issuer, memory.node()) : nullptr;
     route = reads ? nullptr : &fabric.route(end, memory.node());
   }
   issuer_ = issuer;
@@ -45,7 +45,7 @@ void Access::start(Memory& memory, topology::NodeId issuer, topology::NodeId end
 
 void Access::start_through(Memory& from, topology::NodeId engine, Extent extent, const Onward& onward,
                            Channel traffic, std::uint32_t order) {
-  signal_route_ = &from.fabric().signal_route(engine, from.node());
+  signal_route_ = &from.fabric().request_route(engine, from.node());
   route = nullptr;
   issuer_ = end_ = engine;
   direction_ = Direction::read;
@@ -65,7 +65,7 @@ void Access::ask(Memory& memory, Extent extent, Channel traffic) {
   progress_ = {};
   if (direction_ == Direction::write) return;
   step_ = Step::serve;
-  memory.fabric().signal(*signal_route_, next_step());
+  memory.fabric().request(*signal_route_, next_step(), traffic, rank);
 }
 
 void AccessStep::fire(sim::Event& e) { static_cast<Access&>(static_cast<AccessStep&>(e)).step(); }
@@ -118,8 +118,8 @@ void Access::written(Time at) {
 void Access::commit() {
   on_committed();
   step_ = Step::acknowledge;
-  if (!signal_route_) signal_route_ = &memory_->fabric().signal_route(memory_->node(), issuer_);
-  memory_->fabric().signal(*signal_route_, next_step());
+  if (!signal_route_) signal_route_ = &memory_->fabric().acknowledgement_route(memory_->node(), issuer_);
+  memory_->fabric().acknowledge(*signal_route_, next_step(), channel, kAnswers + issuer_.index);
 }
 
 }  // namespace kernbench::device

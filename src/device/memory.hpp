@@ -1,7 +1,7 @@
 // Memories, and how a node reads and writes them over the fabric.
 //
-// Read = a 0-byte request there, data back. Write = data there, a 0-byte acknowledgement back. Both end at
-// the issuer. What a memory adds is its own business: `PortMemory` (SRAM, TCM) adds nothing to its port,
+// Read = a request there, data back. Write = data there, an acknowledgement back; both of no bytes unless the machine file gives
+// them some. Both end at the issuer. What a memory adds is its own business: `PortMemory` (SRAM, TCM) adds nothing to its port,
 // which is the last link of the way; `HbmMemory` serves bursts.
 #pragma once
 
@@ -155,7 +155,7 @@ class alignas(64) Access : private Message, private AccessStep {
   Memory* memory_ = nullptr;
   // The route of the request or the acknowledgement. It and the data's are kept from one use to the next, for an access is mostly
   // used again for the same memory. What goes back from the memory is found in its partition.
-  const SignalRoute* signal_route_ = nullptr;
+  SignalRoute* signal_route_ = nullptr;
   topology::NodeId issuer_, end_;
   Progress progress_;
   Extent extent_;

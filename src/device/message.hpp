@@ -21,6 +21,9 @@ class Train;
 enum class Channel : std::uint8_t { compute, queue, credit };
 inline constexpr std::size_t kChannels = 3;
 
+/// What a message is for: bytes that somebody wants to have elsewhere, or what it takes to get them.
+enum class Purpose : std::uint8_t { data, request, acknowledgement };
+
 /// When the packets of a message start on their route. Where nothing holds them up, they reach every hop, and
 /// the end, that much later.
 struct Timing {
@@ -91,10 +94,11 @@ class Message : private Leaving, private Delivery {
   /// Whether anybody wants to know when it has left and of its packets: else none of `on_left`, `on_packet`, `on_run`
   /// and `on_run_cut` is called.
   bool followed = true;
+  Purpose purpose = Purpose::data;
 
  private:
-  bool short_tail_ = false;  // the last packet is not like the others
-  bool waits_ = false;       // for those who make its packets
+  bool short_tail_ : 1 = false;  // the last packet is not like the others
+  bool waits_ : 1 = false;       // for those who make its packets
 
  public:
   /// Among messages of a class that come to a source at one instant, the smaller goes first; of equal ones, the one that was
@@ -195,9 +199,10 @@ class Packet : public sim::Event {
   bool full = false;         // as large as packets are
   bool crossing = false;     // has taken a link to another partition and is still on this side
 
+  /// On a link: with its header.
   Bytes bytes() const {
-    const Bytes packet = message->route->pace.packet();
-    return full ? packet : message->bytes - packet * index;
+    const PacketFormat& format = message->route->pace.format();
+    return format.end(index, message->bytes) - format.begin(index);
   }
   bool is_last() const { return index + 1 == message->packets(); }
 

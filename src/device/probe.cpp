@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <optional>
 
 #include "kernbench/error.hpp"
 
@@ -42,15 +44,18 @@ class Prober::Travel final : public FabricWatcher {
     KB_ASSERT(end_ != Time::never(), "a probe to {} never arrived", device_.graph().path(what_.to));
     return end_ - start_;
   }
-  /// Watched, `run` leaves the times of the data's hops here.
+  /// Watched, `run` leaves the times of hops here.
   std::vector<ProbeHop> hops() {
     std::vector<ProbeHop> all;
-    if (what_.op == Direction::read) append_signal(all, what_.from, what_.to, ProbeLeg::request, issue());
+    const bool saw_request = !seen_.empty() && seen_.front().leg == ProbeLeg::request;
+    const bool saw_ack = !seen_.empty() && seen_.back().leg == ProbeLeg::ack;
+    if (what_.op == Direction::read && !saw_request)
+      append_signal(all, what_.from, what_.to, ProbeLeg::request, issue());
     if (what_.bytes == 0_B)
       append_signal(all, what_.from, what_.to, ProbeLeg::data, Time());
     else
-      all.insert(all.end(), data_hops_.begin(), data_hops_.end());
-    if (what_.op == Direction::write) {
+      all.insert(all.end(), seen_.begin(), seen_.end());
+    if (what_.op == Direction::write && !saw_ack) {
       const Route& back = device_.fabric().route(what_.to, what_.from);
       append_signal(all, what_.to, what_.from, ProbeLeg::ack, done_ - start_ - back.latency);
     }
@@ -114,14 +119,27 @@ class Prober::Travel final : public FabricWatcher {
     return by_dma ? spec.overhead + spec.look_up : Time();
   }
 
-  /// The way of the first packet. An engine may split the transfer: the messages behind its first one go the same way later.
+  /// The way of the first packet of each leg. An engine may split the transfer: the messages behind its first one go the same way.
   void on_link(const Message& message, std::int64_t packet, const Hop& hop, Time start, Time) override {
-    if (packet != 0 || (!data_hops_.empty() && message.key() != first_)) return;
-    if (data_hops_.empty()) {
-      first_ = message.key();
-      data_hops_.push_back({message.route->from, ProbeLeg::data, start - start_});
+    if (packet != 0) return;
+    const ProbeLeg leg = leg_of(message);
+    std::optional<std::uint64_t>& first = first_[static_cast<std::size_t>(leg)];
+    if (!first) seen_.push_back({message.route->from, leg, start - start_});
+    if (first.value_or(message.key()) != message.key()) return;
+    first = message.key();
+    seen_.push_back({device_.graph().link(hop.link).to, leg, start + hop.forward - start_});
+  }
+
+  static ProbeLeg leg_of(const Message& message) {
+    switch (message.purpose) {
+      case Purpose::data:
+        return ProbeLeg::data;
+      case Purpose::request:
+        return ProbeLeg::request;
+      case Purpose::acknowledgement:
+        return ProbeLeg::ack;
     }
-    data_hops_.push_back({device_.graph().link(hop.link).to, ProbeLeg::data, start + hop.forward - start_});
+    KB_ASSERT(false, "a message without a purpose");
   }
 
   void append_signal(std::vector<ProbeHop>& hops, NodeId from, NodeId to, ProbeLeg leg, Time start) {
@@ -134,8 +152,8 @@ class Prober::Travel final : public FabricWatcher {
   const ProbeCase what_;
   Time start_, done_;
   Time end_ = Time::never();
-  std::vector<ProbeHop> data_hops_;
-  std::uint64_t first_ = 0;  // the message they are of
+  std::vector<ProbeHop> seen_;                         // the hops of messages with a size, in order
+  std::array<std::optional<std::uint64_t>, 3> first_;  // per leg, the message they are of
   Plain message_;
   Direct access_;
   Dma transfer_;

@@ -20,6 +20,26 @@ using topology::NodeKind;
 constexpr std::array kLinkComponents = {"system.switch", "sip.io.pcie_ep", "sip.io.io_noc", "cube.routers",
                                         "cube.ucie"};
 
+/// What messages take on a link, as the machine file has it.
+class Sizes {
+ public:
+  explicit Sizes(const Machine& machine)
+      : packet_(machine.at("fabric").integer("packet_bytes")),
+        header_(machine.at("fabric").integer("header_bytes")),
+        request_(machine.at("fabric").integer("request_bytes")),
+        ack_(machine.at("fabric").integer("ack_bytes")) {}
+
+  /// Every packet has a header.
+  Bytes on_link(Bytes message) const {
+    return Bytes(message.count() + (message.count() + packet_ - 1) / packet_ * header_);
+  }
+  Bytes request() const { return on_link(Bytes(request_)); }
+  Bytes ack() const { return on_link(Bytes(ack_)); }
+
+ private:
+  std::int64_t packet_, header_, request_, ack_;
+};
+
 bool is_cpu(NodeKind kind) { return kind == NodeKind::io_cpu || kind == NodeKind::m_cpu; }
 
 /// One way through the graph, walked link by link.
@@ -89,8 +109,9 @@ bool channels_keep_up(const Machine& machine, const ProbeCase& what, Bandwidth s
   const std::int64_t bytes = what.bytes.count();
   if (what.offset % burst != 0 || group % packet != 0) return false;
   if (bytes <= group) return true;
-  const Time group_time = slowest.time_for(Bytes(group));
-  const Time at_least = slowest.is_whole_time(Bytes(group)) ? group_time : group_time - Time::from_ps(1);
+  const Bytes on_link = Sizes(machine).on_link(Bytes(group));
+  const Time group_time = slowest.time_for(on_link);
+  const Time at_least = slowest.is_whole_time(on_link) ? group_time : group_time - Time::from_ps(1);
   if (at_least < burst_time(hbm)) return false;
   return *what.op == Direction::read || (bytes % packet == 0 && bytes % burst == 0);
 }
@@ -99,11 +120,11 @@ void append(std::vector<ProbeHop>& hops, const Way& way) {
   hops.insert(hops.end(), way.hops.begin(), way.hops.end());
 }
 
-ProbeFormula message_formula(const Graph& graph, const ProbeCase& what) {
+ProbeFormula message_formula(const Graph& graph, const Sizes& sizes, const ProbeCase& what) {
   const Way way = walk(graph, what.from, what.to, ProbeLeg::data, Time());
   return {.parts = {.wire = way.wire,
                     .overhead = way.overhead + way.service,
-                    .serialization = way.slowest.time_for(what.bytes),
+                    .serialization = way.slowest.time_for(sizes.on_link(what.bytes)),
                     .memory = {},
                     .ack = {}},
           .hops = way.hops,
@@ -111,12 +132,14 @@ ProbeFormula message_formula(const Graph& graph, const ProbeCase& what) {
 }
 
 /// Request there, memory, data back.
-ProbeFormula read_formula(const Graph& graph, const ProbeCase& what, Time issue, Time memory) {
+ProbeFormula read_formula(const Graph& graph, const Sizes& sizes, const ProbeCase& what, Time issue,
+                          Time memory) {
   const Way there = walk(graph, what.from, what.to, ProbeLeg::request, issue);
-  const Way back = walk(graph, what.to, what.from, ProbeLeg::data, issue + there.total() + memory);
+  const Time request = there.slowest.time_for(sizes.request());
+  const Way back = walk(graph, what.to, what.from, ProbeLeg::data, issue + there.total() + request + memory);
   ProbeFormula formula{.parts = {.wire = there.wire + back.wire,
                                  .overhead = issue + there.overhead + back.overhead + back.service,
-                                 .serialization = back.slowest.time_for(what.bytes),
+                                 .serialization = request + back.slowest.time_for(sizes.on_link(what.bytes)),
                                  .memory = memory,
                                  .ack = {}},
                        .hops = there.hops,
@@ -126,16 +149,17 @@ ProbeFormula read_formula(const Graph& graph, const ProbeCase& what, Time issue,
 }
 
 /// Data there, memory, acknowledgement back.
-ProbeFormula write_formula(const Graph& graph, const ProbeCase& what, Time issue, Time memory) {
+ProbeFormula write_formula(const Graph& graph, const Sizes& sizes, const ProbeCase& what, Time issue,
+                           Time memory) {
   const Way there = walk(graph, what.from, what.to, ProbeLeg::data, issue);
-  const Time serialization = there.slowest.time_for(what.bytes);
+  const Time serialization = there.slowest.time_for(sizes.on_link(what.bytes));
   const Way back =
       walk(graph, what.to, what.from, ProbeLeg::ack, issue + there.total() + serialization + memory);
   ProbeFormula formula{.parts = {.wire = there.wire,
                                  .overhead = issue + there.overhead,
                                  .serialization = serialization,
                                  .memory = memory,
-                                 .ack = back.total()},
+                                 .ack = back.total() + back.slowest.time_for(sizes.ack())},
                        .hops = there.hops,
                        .bottleneck = there.slowest};
   append(formula.hops, back);
@@ -216,8 +240,9 @@ bool is_memory(NodeKind kind) {
 }
 
 ProbeFormula probe_formula(const Machine& machine, const Graph& graph, const ProbeCase& what) {
+  const Sizes sizes(machine);
   if (!what.op) {
-    ProbeFormula formula = message_formula(graph, what);
+    ProbeFormula formula = message_formula(graph, sizes, what);
     formula.without = without_formula(machine, graph, what, false);
     formula.exact = formula.without.empty();
     return formula;
@@ -229,8 +254,8 @@ ProbeFormula probe_formula(const Machine& machine, const Graph& graph, const Pro
   const NodeKind kind = graph.node(what.to).kind;
   const models::MemoryFormula adds = memory_formula(machine, kind);
   const Time memory = *what.op == Direction::read ? adds.read : adds.write;
-  ProbeFormula formula = *what.op == Direction::read ? read_formula(graph, what, issue, memory)
-                                                     : write_formula(graph, what, issue, memory);
+  ProbeFormula formula = *what.op == Direction::read ? read_formula(graph, sizes, what, issue, memory)
+                                                     : write_formula(graph, sizes, what, issue, memory);
   formula.without = without_formula(machine, graph, what, by_dma);
   formula.exact = kind != NodeKind::hbm_ctrl ||
                   (adds.bursts_alike && channels_keep_up(machine, what, formula.bottleneck));

@@ -6,11 +6,11 @@
 
 namespace kernbench::device {
 
-PacketTimes::PacketTimes(Bandwidth bandwidth, Bytes packet)
+PacketTimes::PacketTimes(Bandwidth bandwidth, PacketFormat format)
     : bandwidth_(bandwidth),
-      packet_(packet),
-      full_(bandwidth.time_for(packet)),
-      uniform_(bandwidth.is_whole_time(packet)) {}
+      format_(format),
+      full_(bandwidth.time_for(format.wire())),
+      uniform_(bandwidth.is_whole_time(format.wire())) {}
 
 namespace {
 
@@ -76,11 +76,11 @@ std::unique_ptr<Route> RouteBook::make(topology::NodeId from, topology::NodeId t
   }
   KB_ASSERT(static_cast<std::size_t>(route->last_leg) < kLegs, "a way from {} to {} has {} legs",
             graph_.path(from), graph_.path(to), route->last_leg + 1);
-  route->pace = PacketTimes(slowest, packet_);
+  route->pace = PacketTimes(slowest, format_);
   route->hops.back().last = true;
   Time longest;
   for (Hop& hop : route->hops) {  // two times that never differ have a smaller one that never does
-    const Time full = PacketTimes(route->bandwidths[route->index(hop)], packet_).full();
+    const Time full = PacketTimes(route->bandwidths[route->index(hop)], format_).full();
     hop.full = route->pace.full() == Time::never() || full == Time::never()
                    ? Time::never()
                    : std::min(full, route->pace.full());

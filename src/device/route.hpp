@@ -37,15 +37,29 @@ class Lane {
   const std::uint32_t rank_;
 };
 
+/// What a packet carries at most, and what it takes on a link beside that.
+struct PacketFormat {
+  Bytes payload;
+  Bytes header;
+
+  Bytes wire() const { return payload + header; }
+  /// Where packet `p` of a message of `bytes` begins and ends on a link, counted from the message's first byte there.
+  Bytes begin(std::int64_t p) const { return wire() * p; }
+  Bytes end(std::int64_t p, Bytes bytes) const {
+    return std::min(payload * (p + 1), bytes) + header * (p + 1);
+  }
+};
+
 /// The time the packets of a message take at some bandwidth. Packet p carries the bytes
-/// [p · packet, min((p + 1) · packet, message)); it takes ⌈end/bw⌉ − ⌈begin/bw⌉.
+/// [p · payload, min((p + 1) · payload, message)) and its header; it takes ⌈end/bw⌉ − ⌈begin/bw⌉.
 class PacketTimes {
  public:
   PacketTimes() = default;
-  PacketTimes(Bandwidth bandwidth, Bytes packet);
+  PacketTimes(Bandwidth bandwidth, PacketFormat format);
 
   Bandwidth bandwidth() const { return bandwidth_; }
-  Bytes packet() const { return packet_; }
+  const PacketFormat& format() const { return format_; }
+  Bytes packet() const { return format_.payload; }
   /// What every full packet takes; `never` if rounding makes them differ.
   Time full() const { return uniform_ ? full_ : Time::never(); }
   /// No packet takes longer: ⌈a + b⌉ ≤ ⌈a⌉ + ⌈b⌉.
@@ -53,17 +67,16 @@ class PacketTimes {
   /// Whether there are packets that take none: several of them leave at one instant.
   bool may_take_no_time() const { return !uniform_ && full_ == Time::from_ps(1); }
   /// From the first byte of the message to the first byte of packet `p`.
-  Time until(std::int64_t p) const { return uniform_ ? full_ * p : bandwidth_.time_for(packet_ * p); }
+  Time until(std::int64_t p) const { return uniform_ ? full_ * p : bandwidth_.time_for(format_.begin(p)); }
   /// Packet `p` of a message of `bytes` alone.
   Time of(std::int64_t p, Bytes bytes) const {
-    const Bytes end = packet_ * (p + 1);
-    if (uniform_ && end <= bytes) return full_;
-    return bandwidth_.time_for(packet_ * p, std::min(end, bytes));
+    if (uniform_ && format_.payload * (p + 1) <= bytes) return full_;
+    return bandwidth_.time_for(format_.begin(p), format_.end(p, bytes));
   }
 
  private:
   Bandwidth bandwidth_;
-  Bytes packet_;
+  PacketFormat format_;
   Time full_;             // a full packet
   bool uniform_ = false;  // every full packet takes `full_`, without rounding
 };
@@ -117,9 +130,9 @@ struct alignas(64) Route : SignalRoute {
   /// than the slowest one, not even by the picosecond that rounding would give.
   Time occupancy(const Hop& hop, std::int64_t p, Bytes bytes) const {
     if (hop.full != Time::never() && is_full(p, bytes)) return hop.full;
-    const Bytes begin = pace.packet() * p;
-    const Bytes end = std::min(begin + pace.packet(), bytes);
-    return std::min(bandwidths[index(hop)].time_for(begin, end), pace.of(p, bytes));
+    const PacketFormat& format = pace.format();
+    const Time alone = bandwidths[index(hop)].time_for(format.begin(p), format.end(p, bytes));
+    return std::min(alone, pace.of(p, bytes));
   }
   /// How long the packet occupies a hop if it waited nowhere: its tail comes as the slowest link so far let it.
   Time length(const Hop& hop, std::int64_t p, Bytes bytes) const {
@@ -133,7 +146,7 @@ struct alignas(64) Route : SignalRoute {
 /// Routes by their ends, made when first asked for. One book per partition: routes are the sender's.
 class RouteBook {
  public:
-  RouteBook(const topology::Graph& graph, Bytes packet) : graph_(graph), packet_(packet) {}
+  RouteBook(const topology::Graph& graph, PacketFormat format) : graph_(graph), format_(format) {}
   Route& route(topology::NodeId from, topology::NodeId to);
   /// The same past a third node: data that an engine passes on as it comes.
   Route& route(topology::NodeId from, topology::NodeId via, topology::NodeId to);
@@ -145,7 +158,7 @@ class RouteBook {
                               const std::vector<topology::LinkId>& links) const;
 
   const topology::Graph& graph_;
-  Bytes packet_;
+  PacketFormat format_;
   std::unordered_map<std::uint64_t, std::unique_ptr<Route>> routes_;
   std::unordered_map<std::uint64_t, SignalRoute> signal_routes_;
   std::map<std::array<std::uint32_t, 3>, std::unique_ptr<Route>> detours_;

@@ -17,8 +17,8 @@ std::int64_t Timing::after(Time at, std::int64_t first, std::int64_t end) const 
 }
 
 Bytes Train::bytes(std::int64_t first, std::int64_t end) const {
-  const Bytes packet = route().pace.packet();
-  return std::min(message->bytes, packet * end) - packet * first;
+  const PacketFormat& format = route().pace.format();
+  return format.end(end - 1, message->bytes) - format.begin(first);
 }
 
 namespace {

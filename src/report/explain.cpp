@@ -19,7 +19,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kMostLines = 8, kMostLaunches = 10, kMostLimits = 5;
+constexpr std::size_t kMostLines = 8, kMostLaunches = 10, kMostLimits = 5, kMostQueues = 3;
 
 std::string share_text(double share) { return fmt::format("{:.1f} %", 100 * share); }
 
@@ -49,6 +49,7 @@ class Explanation {
     shares("by what held operations up", path_.by_reason);
     by_line();
     waits();
+    queues();
     launches();
     energy();
     return std::move(out_);
@@ -118,6 +119,32 @@ class Explanation {
         found += fmt::format("  {:<16} {:>14.3f} ns {:>8}  {}\n", s.name, s.time.ns(), share_text(s.fraction),
                              remedy(s.name));
     if (!found.empty()) put("\nwhat it waited for that it need not have\n{}", found);
+  }
+
+  /// Links whose queues were deepest; and where hardware would have held up senders, if somebody looked.
+  void queues() {
+    std::vector<SavedLink> links = run_.links();
+    std::ranges::stable_sort(links, std::greater(), &SavedLink::deepest_wait);
+    std::erase_if(links, [](const SavedLink& l) { return l.deepest_wait == Time(); });
+    if (links.empty()) return;
+    put("\nthe deepest queues, of {} at links\n", links.size());
+    for (std::size_t i = 0; i < std::min(links.size(), kMostQueues); ++i)
+      put("  {:>12.3f} ns, {:.0f} B before a packet at {}\n", links[i].deepest_wait.ns(),
+          links[i].deepest_wait.ns() * links[i].bandwidth_gbs, links[i].name);
+    push_back();
+  }
+
+  void push_back() {
+    const std::string text = run_.value("push_back");
+    if (text.empty()) return;  // saved before anybody looked
+    const Json all = Json::parse(text);
+    if (all.is_null() || all.at("packets").get<std::uint64_t>() == 0) return;
+    put("  {} packets found more than {} before them in a router: hardware would have held up their "
+        "senders\n",
+        all.at("packets").get<std::uint64_t>(), all.at("buffer_packets").get<std::int64_t>());
+    for (const Json& link : Json::parse(run_.value("links")))
+      if (const auto packets = link.at("pushed_back").get<std::uint64_t>(); packets > 0)
+        put("  {:>12} of them at {}\n", packets, link.at("link").get<std::string>());
   }
 
   void launches() {

@@ -118,6 +118,12 @@ Json links_json(const std::vector<SavedLink>& links) {
   return list;
 }
 
+/// Null if nobody looked.
+Json push_back_json(const SavedRun& run) {
+  const std::string text = run.value("push_back");
+  return text.empty() ? Json() : Json::parse(text);
+}
+
 Json memories_json(const SavedRun& run) {
   Json list = Json::array();
   for (const SavedMemory& m : first_by(run.memories(), &SavedMemory::busy))
@@ -239,6 +245,7 @@ Json page_data(const SavedRun& run, const topology::Machine& machine, const topo
           {"links", links.size()},
           {"busiest_links", links_json(first_by(links, &SavedLink::busy))},
           {"deepest_queues", links_json(first_by(links, &SavedLink::deepest_wait))},
+          {"push_back", push_back_json(run)},
           {"memories", memories_json(run)},
           {"hazards", hazards_json(run)},
           {"phases", phases_json(run, ops)},

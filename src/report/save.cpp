@@ -189,7 +189,8 @@ class Saver {
       return kind == NodeKind::hbm_ctrl || kind == NodeKind::sram || kind == NodeKind::pe_tcm;
     };
     for (std::uint32_t i = 0; i < graph.link_count(); ++i) {
-      const Bytes bytes = engine_.device().fabric().use({i}).bytes;
+      const device::LinkUse use = engine_.device().fabric().use({i});
+      const Bytes bytes = use.bytes - use.note.overhead;
       if (bytes == Bytes(0)) continue;
       const topology::Link link = graph.link({i});
       for (const topology::NodeId node : {link.from, link.to}) {
@@ -198,7 +199,7 @@ class Saver {
         Moved& moved = all[graph.path(node)];
         moved.kind = kind, moved.gbs = link.bandwidth.gbs();
         (node == link.from ? moved.read : moved.written) += bytes.count();
-        moved.busy = std::max(moved.busy, link.bandwidth.time_for(bytes));
+        moved.busy = std::max(moved.busy, link.bandwidth.time_for(use.bytes));
       }
     }
     return all;

@@ -190,7 +190,8 @@ std::vector<LinkQueue> Torch::link_queues() const {
     if (use.deepest_wait == Time()) continue;
     const topology::Link link = graph.link({i});
     queues.push_back({fmt::format("{} → {}", graph.path(link.from), graph.path(link.to)), use.bytes,
-                      use.deepest_wait, use.deepest_wait.ns() * link.bandwidth.gbs()});
+                      use.deepest_wait, use.deepest_wait.ns() * link.bandwidth.gbs(), use.note.overhead,
+                      use.note.crowded});
   }
   std::ranges::stable_sort(queues, std::greater(), &LinkQueue::deepest_wait);
   return queues;

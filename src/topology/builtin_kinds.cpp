@@ -83,7 +83,10 @@ void register_cube(Kinds& kinds) {
            {overhead(2.5), bandwidth("bw_gbs", 512, "each link between two routers, per direction"),
             Param::integer("rows", 6, {2, 64}, "routers from north to south"),
             Param::integer("cols", 6, {4, 64}, "routers from west to east"),
-            Param::numbers("hole", {2, 2}, {0, 62}, "rows and columns left out at the centre")},
+            Param::numbers("hole", {2, 2}, {0, 62}, "rows and columns left out at the centre"),
+            Param::integer("buffer_packets", 0, {0, 65536},
+                           "packets that an input holds; a run counts those that came when more were before "
+                           "them; 0: nobody looks")},
            first_come()));
   kinds.push_back(kind(
       "m_cpu", "a cube's management CPU; serves one message at a time",

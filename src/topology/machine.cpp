@@ -109,6 +109,10 @@ std::vector<std::string> Machine::idealised() const {
   if (const double wire = at("system").number("ns_per_mm"); wire < 0.05)
     notes.push_back(fmt::format("wires {} ns/mm", wire));
   if (!has("energy")) notes.emplace_back("energy 0 pJ");
+  if (at("fabric").integer("header_bytes") == 0) notes.emplace_back("packet headers 0 B");
+  if (at("fabric").integer("request_bytes") == 0) notes.emplace_back("requests 0 B");
+  if (at("fabric").integer("ack_bytes") == 0) notes.emplace_back("acknowledgements 0 B");
+  if (at("cube.routers").integer("buffer_packets") == 0) notes.emplace_back("router buffers unbounded");
   for (const Group& component : groups_)
     if (component.path != "cube.hbm") note_own(component);
   return notes;
@@ -122,12 +126,19 @@ bool Machine::gathers() const {
 
 std::vector<std::string> Machine::left_out() const {
   std::vector<std::string> notes = {
-      "requests, acknowledgements and announcements carry 0 bytes and wait for nobody",
-      "buffers in routers and ports are unbounded (a run says which queue was deepest)",
+      "buffers in routers and ports are unbounded (a run says which queue was deepest, and how often a "
+      "router's was "
+      "fuller than cube.routers.buffer_packets)",
       "host code between two requests costs nothing",
       "no packet is lost or sent again; clocks never slow down for heat or power"};
   if (at("system.host").number("submit_ns") == 0)
     notes.emplace_back("launches and drivers cost nothing beyond their messages (system.host.submit_ns)");
+  const auto is_zero = [&](const char* param) { return at("fabric").integer(param) == 0; };
+  if (is_zero("request_bytes") || is_zero("ack_bytes"))
+    notes.emplace_back(
+        "requests, acknowledgements and announcements carry 0 bytes and wait for nobody "
+        "(fabric.request_bytes, "
+        "fabric.ack_bytes)");
   if (at("launch").integer("control_bytes") == 0)
     notes.emplace_back("control messages carry 0 bytes (launch.control_bytes)");
   if (!gathers()) notes.emplace_back("strided rows are read as if stored side by side (pe.pe_dma.strided)");

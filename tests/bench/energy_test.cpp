@@ -14,10 +14,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// The prices of `realistic`, on a small machine of two SIPs.
+/// The prices of `realistic`, on a small machine of two SIPs whose links carry nothing but what operations move.
 topology::Machine priced() {
-  std::vector<std::string> overrides = {"system.sips.count=2", "sip.cube_mesh.w=2", "sip.cube_mesh.h=2",
-                                        "energy.launch_pj=1000"};
+  std::vector<std::string> overrides = {
+      "system.sips.count=2",   "sip.cube_mesh.w=2",      "sip.cube_mesh.h=2", "energy.launch_pj=1000",
+      "fabric.header_bytes=0", "fabric.request_bytes=0", "fabric.ack_bytes=0"};
   return topology::load_machine("realistic", overrides, topology::builtin_registry());
 }
 
@@ -72,6 +73,23 @@ TEST(EnergyOfABench, AddsUpByPartOperationAndLaunch) {
     EXPECT_GE(energy.at("peak_w"), energy.at("average_w")) << c.bench;
     EXPECT_TRUE(energy.at("unpriced").empty()) << energy.at("unpriced");
   }
+}
+
+// Headers, requests and acknowledgements belong to no operation: they are `other`, of routers, crossings and PCIe alone.
+TEST(EnergyOfABench, CountsWhatPacketsTakeBesideTheirBytes) {
+  const Registry registry = builtin_registry();
+  const Bench& bench = registry.benches.at("va-offset-verify");
+  const auto energy = [&](const char* header) {
+    const auto machine = topology::load_machine(
+        "realistic", {"sip.cube_mesh.w=1", "sip.cube_mesh.h=1", header}, topology::builtin_registry());
+    return energy_of(run(bench, bench.read_options(std::vector<std::string>{"n_elem=64"}), machine));
+  };
+  const Json with = energy("fabric.header_bytes=16"), more = energy("fabric.header_bytes=32");
+  EXPECT_EQ(sum_of(with.at("operations")), with.at("total_fj").get<std::int64_t>());
+  EXPECT_GT(with.at("operations").at("other").at("fj"), 0);
+  EXPECT_GT(more.at("operations").at("other").at("fj"), with.at("operations").at("other").at("fj"));
+  for (const char* part : {"hbm", "tcm", "matrix"})
+    EXPECT_EQ(more.at("parts").at(part).at("fj"), with.at("parts").at(part).at("fj"));
 }
 
 TEST(EnergyOfABench, IsTheSameHoweverItRuns) {

@@ -116,6 +116,8 @@ class Crowd : Random {
       all.push_back(fmt::format("cube.routers.overhead_ns={}", pick(0, 1) ? "0.3" : "2.5"));
     if (pick(0, 3) == 0) all.push_back(fmt::format("system.ns_per_mm={}", pick(0, 1) ? "0.08" : "0.000001"));
     if (pick(0, 7) == 0) all.push_back("system.switch.overhead_ns=0.001");
+    if (odd && pick(0, 1)) all.push_back(fmt::format("fabric.header_bytes={}", pick(1, 40)));
+    if (pick(0, 1)) all.push_back(fmt::format("cube.routers.buffer_packets={}", pick(1, 8)));
     return all;
   }
 

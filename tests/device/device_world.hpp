@@ -13,10 +13,13 @@
 
 namespace kernbench::device::testing {
 
-/// A shipped machine, which may have the models of docs/own-models.md. Except for `realistic` its routers take no time, so that the arithmetic in a test counts only what
-/// the test is about; `overrides` come after that, and may set it again.
+/// A shipped machine, which may have the models of docs/own-models.md. Except for `realistic` its routers take no time, and packets have no headers, requests and
+/// acknowledgements no size, so that the arithmetic in a test counts only what the test is about; `overrides` come after that, and may
+/// set it again.
 inline topology::Machine load(std::vector<std::string> overrides, const std::string& name = "default") {
   if (name != "realistic") overrides.insert(overrides.begin(), "cube.routers.overhead_ns=0");
+  overrides.insert(overrides.begin(),
+                   {"fabric.header_bytes=0", "fabric.request_bytes=0", "fabric.ack_bytes=0"});
   return topology::load_machine(name, overrides, kernbench::testing::registry_with_own_models());
 }
 

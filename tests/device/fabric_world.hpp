@@ -38,7 +38,7 @@ class World {
       : machine_(machine(std::move(overrides))),
         graph(machine_),
         simulation(graph.partition_count(), Fabric::lookahead(graph)),
-        fabric(simulation, graph, machine_.at("fabric").bytes("packet_bytes"), options) {}
+        fabric(simulation, graph, FabricSpec::of(machine_), options) {}
 
   /// Sends when the simulation reaches `at`.
   Probe& send(topology::NodeId from, topology::NodeId to, Bytes bytes, Time at = {},

@@ -369,6 +369,7 @@ TEST(Hbm, OddTrafficIsTheSameInPiecesAndPacketByPacket) {
       {"fabric.packet_bytes=100", "cube.hbm.hbm_to_router_bw_gbs=77.7", "cube.ucie.bw_gbs=33.3"},
       {"fabric.packet_bytes=4096", "cube.hbm.burst_bytes=64", "pe.pe_dma.strided=gather"},
       {"cube.hbm.model=rows", "cube.hbm.burst_bytes=64", "pe.pe_dma.overhead_ns=1.5"},
+      {"fabric.header_bytes=16", "fabric.request_bytes=32", "fabric.ack_bytes=16"},
   };
   const auto times = [&](std::uint32_t seed, FabricOptions options) {
     std::vector<std::string> overrides = machines[seed % machines.size()];

@@ -225,6 +225,8 @@ TEST(Catalogue, HoldsOnOddMachines) {
        "sip.cube_mesh.w=5", "sip.cube_mesh.h=3", "cube.pe_layout.pe_per_corner=4"},
       {"cube.hbm.model=rows", "cube.hbm.burst_bytes=64", "cube.hbm.num_pcs=1", "cube.ucie.bw_gbs=47.25",
        "sip.cube_mesh.w=8", "sip.cube_mesh.h=4"},
+      {"fabric.header_bytes=16", "fabric.request_bytes=32", "fabric.ack_bytes=16"},
+      {"fabric.header_bytes=7", "fabric.request_bytes=300", "fabric.ack_bytes=1", "cube.ucie.bw_gbs=77.7"},
   };
   for (const auto& overrides : machines) {
     Prober prober(load(overrides));

@@ -118,6 +118,8 @@ inline std::vector<std::int64_t> observed(World& world, int threads, std::initia
       const LinkUse use = world.fabric.use({i});
       all.push_back(use.bytes.count());
       all.push_back(use.deepest_wait.ps());
+      all.push_back(use.note.overhead.count());
+      all.push_back(static_cast<std::int64_t>(use.note.crowded));
     }
   }
   for (const auto& message : messages) {

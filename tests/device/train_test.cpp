@@ -62,6 +62,8 @@ class Traffic : Random {
       if (pick(0, 1)) all.push_back(fmt::format("{}={}", key, gbs()));
     if (pick(0, 1))
       all.push_back(fmt::format("fabric.packet_bytes={}", odd ? 16 * pick(4, 40) : pick({128, 512})));
+    if (pick(0, 2) == 0) all.push_back(fmt::format("fabric.header_bytes={}", odd ? pick(1, 40) : 16));
+    if (pick(0, 1)) all.push_back(fmt::format("cube.routers.buffer_packets={}", pick(1, 8)));
     return all;
   }
 

@@ -45,6 +45,10 @@ std::vector<std::string> random_machine(Random& random, int sips) {
   maybe("cube.ucie.bw_gbs", {"64", "33.3", "512"});
   maybe("system.pcie.bw_gbs", {"64", "50.1", "256"});
   maybe("fabric.packet_bytes", {"64", "100", "512", "4096"});
+  maybe("fabric.header_bytes", {"16", "5"});
+  maybe("fabric.request_bytes", {"32", "7", "600"});
+  maybe("fabric.ack_bytes", {"16", "9", "600"});
+  maybe("cube.routers.buffer_packets", {"1", "4"});
   maybe("pe.pe_dma.strided", {"gather", "linear"});
   maybe("pe.pe_dma.overhead_ns", {"1", "1.5", "0.995"});  // the last: data comes when the CPU's cycles begin
   maybe("pe.pe_dma.outstanding", {"1", "3"});
@@ -93,7 +97,8 @@ class Work {
       all.insert(all.end(), {m->total().ps(), m->late_starts(), m->latest_start().ps()});
     for (std::uint32_t i = 0; i < device_.graph().link_count(); ++i) {
       const LinkUse use = device_.fabric().use({i});
-      all.insert(all.end(), {use.bytes.count(), use.deepest_wait.ps()});
+      all.insert(all.end(), {use.bytes.count(), use.deepest_wait.ps(), use.note.overhead.count(),
+                             static_cast<std::int64_t>(use.note.crowded)});
     }
     return all;
   }
