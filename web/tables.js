@@ -94,6 +94,7 @@ export function caveats(data) {
       : make("p", {}, looked ? "None found." : "Not looked for in this run; kernbench run --hazards does."),
     make("h3", {}, "Deepest queues"),
     waited.length > 0 ? linkTable(waited, total, longest) : make("p", {}, "Nothing waited for a link."),
+    data.push_back && data.push_back.stalled_ns > 0 && make("p", {}, `${count(data.push_back.links)} links stood idle for want of room in the next router, ${time(1000 * data.push_back.stalled_ns)} in all, most ${data.push_back.most_at}.`),
     data.push_back && data.push_back.packets > 0 && make("p", {}, `${count(data.push_back.packets)} packets found more than ${count(data.push_back.buffer_packets)} before them in a router, at ${count(data.push_back.links)} links, most at ${data.push_back.most_at}: hardware would have held up their senders.`),
     make("h3", {}, "Busiest links"), data.busiest_links.length > 0 ? linkTable(data.busiest_links.slice(0, 12), total, longest) : make("p", {}, "Nothing was sent."),
     data.memories.length > 0 && [make("h3", {}, "Busiest memories"), table([{ title: "Memory", of: (m) => breakable(m.name), className: "name" }, { title: "Read", of: (m) => bytes(m.read_bytes), number: true },

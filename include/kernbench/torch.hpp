@@ -120,6 +120,10 @@ struct LinkQueue {
   /// Of a link that leaves a router: packets that came when more than `cube.routers.buffer_packets` were before them. Hardware
   /// would have held up their senders.
   std::uint64_t pushed_back = 0;
+  /// With `cube.routers.flow: credits`: how long the link stood idle while packets waited, for the next router had no room, and how
+  /// often that was so.
+  Time stalled;
+  std::uint64_t stalls = 0;
 };
 
 /// How far a run is.

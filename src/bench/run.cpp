@@ -373,13 +373,19 @@ class BenchJob {
 }  // namespace
 
 std::optional<PushBack> push_back(const RunResult& result) {
-  PushBack all{.buffer_packets = result.machine.at("cube.routers").integer("buffer_packets")};
+  const ParamSet& routers = result.machine.at("cube.routers");
+  PushBack all{.credits = routers.text("flow") == "credits",
+               .buffer_packets = routers.integer("buffer_packets")};
   if (all.buffer_packets == 0) return std::nullopt;
+  const auto is_worse = [&](const runtime::LinkQueue& a, const runtime::LinkQueue& b) {
+    return all.credits ? a.stalled > b.stalled : a.pushed_back > b.pushed_back;
+  };
   for (const runtime::LinkQueue& link : result.links) {
-    if (link.pushed_back == 0) continue;
+    if (all.credits ? link.stalls == 0 : link.pushed_back == 0) continue;
     all.packets += link.pushed_back;
+    all.stalled += link.stalled;
     ++all.links;
-    if (!all.most || link.pushed_back > all.most->pushed_back) all.most = &link;
+    if (!all.most || is_worse(link, *all.most)) all.most = &link;
   }
   return all;
 }

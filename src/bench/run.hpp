@@ -90,12 +90,15 @@ struct RunResult {
   bool ok() const;
 };
 
-/// Packets that came to a router when more than its buffer was before them.
+/// Where buffers were full. With unbounded ones: packets that came to a router when more than its buffer was before them. With
+/// credits: links that stood idle, for there was no room beyond them.
 struct PushBack {
+  bool credits = false;
   std::int64_t buffer_packets = 0;
-  std::uint64_t packets = 0;
-  std::size_t links = 0;                     // that they waited for
-  const runtime::LinkQueue* most = nullptr;  // the link with most of them, if there is one; of the result
+  std::uint64_t packets = 0;                 // that came too early
+  Time stalled;                              // over all links
+  std::size_t links = 0;                     // at which it was so
+  const runtime::LinkQueue* most = nullptr;  // the worst of them, if there is one; of the result
 };
 /// None if the machine file does not say how much a router holds.
 std::optional<PushBack> push_back(const RunResult& result);

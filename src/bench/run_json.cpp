@@ -90,7 +90,9 @@ Json links_json(const std::vector<runtime::LinkQueue>& links) {
                     {"deepest_wait_ns", l.deepest_wait.ns()},
                     {"deepest_queue_bytes", l.deepest_bytes},
                     {"overhead_bytes", l.overhead.count()},
-                    {"pushed_back", l.pushed_back}});
+                    {"pushed_back", l.pushed_back},
+                    {"stalled_ns", l.stalled.ns()},
+                    {"stalls", l.stalls}});
   return list;
 }
 
@@ -98,8 +100,10 @@ Json links_json(const std::vector<runtime::LinkQueue>& links) {
 Json push_back_json(const RunResult& result) {
   const std::optional<PushBack> all = push_back(result);
   if (!all) return nullptr;
-  return {{"buffer_packets", all->buffer_packets},
+  return {{"flow", all->credits ? "credits" : "unbounded"},
+          {"buffer_packets", all->buffer_packets},
           {"packets", all->packets},
+          {"stalled_ns", all->stalled.ns()},
           {"links", all->links},
           {"most_at", all->most ? Json(all->most->link) : Json()}};
 }

@@ -125,16 +125,27 @@ void put_deepest_queue(std::string& out, const RunResult& result) {
                  topology::count_text(result.links.size(), "link", "links") + " had one");
 }
 
+std::string count_of(std::uint64_t n, const char* one, const char* many) {
+  return topology::count_text(static_cast<std::int64_t>(n), one, many);
+}
+
 void put_push_back(std::string& out, const RunResult& result) {
   const std::optional<bench::PushBack> all = bench::push_back(result);
   if (!all || !all->most) return;
+  if (all->credits) {
+    fmt::format_to(
+        std::back_inserter(out),
+        "push-back        {} stood idle for want of room beyond, {} in all; most, {} in {}, at {}\n",
+        count_of(all->links, "link", "links"), to_string(all->stalled), to_string(all->most->stalled),
+        count_of(all->most->stalls, "stall", "stalls"), all->most->link);
+    return;
+  }
   fmt::format_to(
       std::back_inserter(out),
       "push-back        {} found more than {} before them in a router, at {}; most, {}, at {}: hardware "
       "would have held up their senders\n",
-      topology::count_text(static_cast<std::int64_t>(all->packets), "packet", "packets"), all->buffer_packets,
-      topology::count_text(static_cast<std::int64_t>(all->links), "link", "links"), all->most->pushed_back,
-      all->most->link);
+      count_of(all->packets, "packet", "packets"), all->buffer_packets, count_of(all->links, "link", "links"),
+      all->most->pushed_back, all->most->link);
 }
 
 void put_hazards(std::string& out, const RunResult& result) {

@@ -4,31 +4,20 @@
 #include <utility>
 
 #include "device/fabric.hpp"
-#include "device/instant.hpp"
 #include "kernbench/error.hpp"
 
 namespace kernbench::device {
 
 Arbiter::Arbiter(Fabric& fabric, const Hop& hop, std::unique_ptr<models::LinkModel> model)
-    : fabric_(fabric),
-      link_(*hop.state),
-      partition_(hop.state->domain->partition_),
-      rank_(choice_rank(Chooser::link, hop.link.index)),
-      model_(std::move(model)),
-      link_is_free_(*this),
-      all_are_here_(*this) {}
+    : LinkQueue(fabric, hop), model_(std::move(model)), link_is_free_(*this), all_are_here_(*this) {}
 
 void Arbiter::arrive(Packet& packet, const Hop& hop) {
-  const Time now = partition_.now();
-  const bool starts = &hop == &packet.message->route->first();
+  const Waiting newcomer{&packet, &hop, partition_.now()};
   packet.hop = &hop;
-  const auto behind = [&](const Waiting& w) {
-    return w.arrival == now && w.packet->message->key() > packet.message->key();
-  };
   auto at = waiting_.end();
-  while (at != waiting_.begin() && behind(at[-1])) --at;
-  waiting_.insert(at, {&packet, &hop, now, starts});
-  if (link_.free_at <= now) return ask();
+  while (at != waiting_.begin() && goes_before(newcomer, at[-1])) --at;
+  waiting_.insert(at, newcomer);
+  if (link_.free_at <= partition_.now()) return ask();
   if (!link_is_free_.scheduled()) partition_.schedule_at(link_is_free_, link_.free_at);
 }
 
@@ -45,7 +34,7 @@ void Arbiter::decide() {
   const std::size_t index = shown_at_[chosen];
   const Waiting packet = waiting_[index];
   waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(index));
-  send(packet, shown_[chosen]);
+  pass(packet, shown_[chosen], model_->pass(shown_[chosen], now));
   if (!waiting_.empty() && !link_is_free_.scheduled()) partition_.schedule_at(link_is_free_, link_.free_at);
 }
 
@@ -54,46 +43,12 @@ void Arbiter::show() {
   shown_.clear();
   shown_at_.clear();
   for (std::size_t i = 0; i < waiting_.size(); ++i) {
-    const Waiting& w = waiting_[i];
-    const Message& message = *w.packet->message;
+    const Message& message = *waiting_[i].packet->message;
     const auto same = [&](std::size_t other) { return waiting_[other].packet->message == &message; };
     if (std::any_of(shown_at_.begin(), shown_at_.end(), same)) continue;
     shown_at_.push_back(i);
-    shown_.push_back({.arrival = w.arrival,
-                      .tail = w.packet->tail,
-                      .bytes = w.packet->bytes(),
-                      .message_bytes = message.bytes,
-                      .occupancy = fabric_.occupancy(*w.packet, *w.hop),
-                      .traffic = static_cast<int>(message.channel),
-                      .sender = message.key() >> 32});
+    shown_.push_back(shown(waiting_[i]));
   }
-}
-
-/// The formula of a link, with what the model adds. What leaves a link arrives in the order in which it left.
-void Arbiter::send(const Waiting& chosen, const models::WaitingPacket& shown) {
-  Packet& packet = *chosen.packet;
-  const Hop& hop = *chosen.hop;
-  const Time now = partition_.now();
-  const models::Passing passing = model_->pass(shown, now);
-  KB_ASSERT(passing.busy >= shown.occupancy && passing.delay >= Time(),
-            "a link model let {} bytes pass in {} ps, which take {} ps, with a delay of {} ps",
-            shown.bytes.count(), passing.busy.ps(), shown.occupancy.ps(), passing.delay.ps());
-  const Time end = std::max(now + passing.busy, packet.tail);
-  link_.free_at = std::max(end, now + Time::from_ps(1));
-  link_.deepest_wait = std::max(link_.deepest_wait, now - chosen.arrival);
-  link_.bytes += shown.bytes;
-  if (fabric_.notes_.kept())
-    fabric_.notes_.add(hop.link, *packet.message, 1, shown.bytes, now - chosen.arrival);
-  ++link_.domain->counters_.packet_hops;
-  if (fabric_.watcher_) [[unlikely]]
-    fabric_.watcher_->on_link(*packet.message, packet.index, hop, now, end);
-  Message& message = *packet.message;
-  if (chosen.starts && packet.is_last()) fabric_.leaves(message, link_.free_at);
-  last_head_ = std::max(last_head_, now + hop.forward + passing.delay);
-  last_tail_ = std::max(last_tail_, end + hop.forward + passing.delay);
-  packet.tail = last_tail_;
-  packet.crossing = false;
-  partition_.post(fabric_.simulation_.partition(hop.next_partition), packet, last_head_ - now);
 }
 
 }  // namespace kernbench::device

@@ -7,41 +7,25 @@
 #include <memory>
 #include <vector>
 
-#include "device/message.hpp"
-#include "kernbench/link_model.hpp"
-#include "kernbench/sim.hpp"
+#include "device/link_queue.hpp"
 
 namespace kernbench::device {
 
-class Arbiter {
+class Arbiter final : public LinkQueue {
  public:
   Arbiter(Fabric& fabric, const Hop& hop, std::unique_ptr<models::LinkModel> model);
 
-  /// The head of a packet is at the link, or it starts here.
-  void arrive(Packet& packet, const Hop& hop);
+  void arrive(Packet& packet, const Hop& hop) override;
 
  private:
-  struct Waiting {
-    Packet* packet;
-    const Hop* hop;  // the link, as the packet's route has it
-    Time arrival;
-    bool starts;  // here
-  };
-
   void ask();
   void decide();
   void show();
-  void send(const Waiting& chosen, const models::WaitingPacket& shown);
 
-  Fabric& fabric_;
-  LinkState& link_;
-  sim::Partition& partition_;
-  const std::uint64_t rank_;  // among those who choose at one instant
   const std::unique_ptr<models::LinkModel> model_;
   std::vector<Waiting> waiting_;  // by arrival, then by sender
   std::vector<models::WaitingPacket> shown_;
   std::vector<std::size_t> shown_at_;  // in `waiting_`
-  Time last_head_, last_tail_;         // at the next node, of the packet before
   sim::MemberEvent<&Arbiter::ask> link_is_free_;
   sim::MemberEvent<&Arbiter::decide> all_are_here_;
 };

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "device/arbiter.hpp"
+#include "device/credit_link.hpp"
 #include "device/prefetch.hpp"
 #include "kernbench/error.hpp"
 
@@ -99,20 +100,52 @@ void Fabric::prepare(Route& route) {
     hop.state = &links_[hop.link.index];
     hop.arbitrated = is_arbitrated(hop.link);
   }
+  if (spec_.credits) number_layers(route);
   route.source = &source_for(route);
 }
 
 bool Fabric::is_arbitrated(LinkId link) {
-  return static_cast<bool>(models_.of(graph_.node(graph_.link(link).from).kind));
+  return is_credited(link) || static_cast<bool>(models_.of(graph_.node(graph_.link(link).from).kind));
+}
+
+bool Fabric::is_credited(LinkId id) const {
+  if (!spec_.credits) return false;
+  const topology::Link link = graph_.link(id);
+  const auto is_router = [&](NodeId node) { return graph_.node(node).kind == topology::NodeKind::router; };
+  return is_router(link.from) || is_router(link.to);
 }
 
 /// In the partition of the link.
-Arbiter& Fabric::arbiter(const Hop& hop) {
-  std::unique_ptr<Arbiter>& arbiter = hop.state->domain->arbiters_[hop.link.index];
-  if (!arbiter)
-    arbiter =
-        std::make_unique<Arbiter>(*this, hop, models_.of(graph_.node(graph_.link(hop.link).from).kind)());
-  return *arbiter;
+LinkQueue& Fabric::queue(const Hop& hop) {
+  std::unique_ptr<LinkQueue>& queue = hop.state->domain->queues_[hop.link.index];
+  if (!queue) queue = make_queue(hop);
+  return *queue;
+}
+
+std::unique_ptr<LinkQueue> Fabric::make_queue(const Hop& hop) {
+  const auto& make = models_.of(graph_.node(graph_.link(hop.link).from).kind);
+  if (is_credited(hop.link)) return std::make_unique<CreditLink>(*this, hop, make ? make() : nullptr);
+  return std::make_unique<Arbiter>(*this, hop, make());
+}
+
+/// Of a link into or out of a router, where these have finite buffers.
+CreditLink& Fabric::credit_link(const Hop& hop) { return static_cast<CreditLink&>(queue(hop)); }
+
+/// A packet enters a grid of routers in layer 0, and goes one up whenever it turns from Y to X (ADR 41).
+void Fabric::number_layers(Route& route) const {
+  enum class Axis : std::uint8_t { none, x, y };
+  Axis before = Axis::none;
+  std::uint8_t layer = 0;
+  for (Hop& hop : route.hops) {
+    const topology::Link link = graph_.link(hop.link);
+    const topology::Node from = graph_.node(link.from), to = graph_.node(link.to);
+    const bool inside = from.kind == topology::NodeKind::router && to.kind == topology::NodeKind::router;
+    const Axis axis = !inside ? Axis::none : from.row == to.row ? Axis::x : Axis::y;
+    if (axis == Axis::none) layer = 0;
+    if (before == Axis::y && axis == Axis::x) ++layer;
+    hop.layer = layer;
+    before = axis;
+  }
 }
 
 Source& Fabric::source_for(Route& route) {
@@ -201,7 +234,7 @@ void Fabric::start_packet(Message& message, Time now) {
   packet.tail = now;
   route.next_offer = now + message.pace(p);
   if (first.arbitrated) [[unlikely]] {
-    arbiter(first).arrive(packet, first);
+    queue(first).arrive(packet, first);
     return;
   }
   packet.next = nullptr;
@@ -249,7 +282,7 @@ void Fabric::arrive(Packet& packet) {
 Time Fabric::serve_in_order(Packet& packet, const Hop& hop, Time now) {
   LinkState& l = *hop.state;
   if (hop.arbitrated) [[unlikely]]
-    return arbiter(hop).arrive(packet, hop), Time();
+    return queue(hop).arrive(packet, hop), Time();
   if (l.instant == now) return serve_among(packet, hop);
   l.instant = now;
   l.last = &packet;

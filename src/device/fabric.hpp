@@ -56,7 +56,8 @@ class FabricWatcher {
 };
 
 class FabricDomain;
-class Arbiter;
+class LinkQueue;
+class CreditLink;
 
 /// A message that stands for an event at the end of its way: a request or an acknowledgement that has a size.
 class Errand final : public Message {
@@ -174,7 +175,8 @@ class Fabric {
   friend class Port;
   friend class Dispatcher;
   friend class Notice;
-  friend class Arbiter;
+  friend class LinkQueue;
+  friend class CreditLink;
   friend class Errand;
 
   struct ErrandFacts {
@@ -197,8 +199,12 @@ class Fabric {
   Time serve(Packet& packet, const Hop& hop, Time head_arrival);
   Time serve_in_order(Packet& packet, const Hop& hop, Time now);
   Time serve_among(Packet& packet, const Hop& hop);
-  Arbiter& arbiter(const Hop& hop);
+  LinkQueue& queue(const Hop& hop);
+  CreditLink& credit_link(const Hop& hop);
+  std::unique_ptr<LinkQueue> make_queue(const Hop& hop);
   bool is_arbitrated(topology::LinkId link);
+  bool is_credited(topology::LinkId link) const;
+  void number_layers(Route& route) const;
   Packet* take_back_behind(LinkState& link, std::uint64_t key);
   void serve_again(Packet* first);
   void take_back(Packet& packet);
@@ -231,7 +237,7 @@ class FabricDomain {
   friend class Errand;
 
   FabricDomain(Fabric& fabric, sim::Partition& partition, const topology::Graph& graph, PacketFormat packet);
-  friend class Arbiter;
+  friend class LinkQueue;
 
   sim::Partition& partition_;
   FabricCounters counters_;
@@ -242,7 +248,8 @@ class FabricDomain {
   std::vector<std::unique_ptr<Source>> sources_;
   std::unordered_map<std::uint32_t, Source*> source_of_link_;
   std::unordered_map<std::uint32_t, std::unique_ptr<Port>> ports_;
-  std::unordered_map<std::uint32_t, std::unique_ptr<Arbiter>> arbiters_;  // of links with a model
+  std::unordered_map<std::uint32_t, std::unique_ptr<LinkQueue>>
+      queues_;  // of links that are not just first come
 };
 
 }  // namespace kernbench::device

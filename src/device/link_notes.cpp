@@ -8,12 +8,15 @@ FabricSpec FabricSpec::of(const topology::Machine& machine) {
   spec.packet.header = fabric.bytes("header_bytes");
   spec.request = fabric.bytes("request_bytes");
   spec.acknowledgement = fabric.bytes("ack_bytes");
-  spec.buffer_packets = machine.at("cube.routers").integer("buffer_packets");
+  const ParamSet& routers = machine.at("cube.routers");
+  spec.buffer_packets = routers.integer("buffer_packets");
+  spec.credits = routers.text("flow") == "credits";
+  spec.channels = static_cast<std::size_t>(routers.integer("channels"));
   return spec;
 }
 
 LinkNotes::LinkNotes(const topology::Graph& graph, const FabricSpec& spec)
-    : graph_(graph), packet_(spec.packet), buffer_packets_(spec.buffer_packets) {
+    : graph_(graph), packet_(spec.packet), buffer_packets_(spec.buffer_packets), credits_(spec.credits) {
   const Bytes overhead = spec.packet.header + spec.request + spec.acknowledgement;
   if (overhead > 0_B || buffer_packets_ > 0) links_.resize(graph.link_count());
 }
@@ -21,7 +24,8 @@ LinkNotes::LinkNotes(const topology::Graph& graph, const FabricSpec& spec)
 /// Queues are those of the links that leave a router. What is before a packet there takes as long as it waits.
 Time LinkNotes::room(topology::LinkId id) const {
   const topology::Link link = graph_.link(id);
-  const bool looked_at = buffer_packets_ > 0 && graph_.node(link.from).kind == topology::NodeKind::router;
+  const bool leaves_router = graph_.node(link.from).kind == topology::NodeKind::router;
+  const bool looked_at = !credits_ && buffer_packets_ > 0 && leaves_router;
   return looked_at ? link.bandwidth.time_for(packet_.wire() * buffer_packets_) : Time::never();
 }
 

@@ -18,11 +18,15 @@ struct FabricSpec {
   PacketFormat packet;
   Bytes request, acknowledgement;   // 0: they pay latency only
   std::int64_t buffer_packets = 0;  // that an input of a router holds; 0: not looked at
+  bool credits = false;             // packets wait for room in a router's buffers (credit_link.hpp)
+  std::size_t channels = 1;         // virtual channels of data, then
 };
 
 struct LinkNote {
   Bytes overhead;             // headers, requests and acknowledgements among its bytes
   std::uint64_t crowded = 0;  // packets that came when more than a router's buffer was before them
+  Time stalled;               // somebody wanted it, and there was no room beyond it
+  std::uint64_t stalls = 0;   // how often that was so
 };
 
 class LinkNotes {
@@ -38,6 +42,11 @@ class LinkNotes {
   void take_back(topology::LinkId link, const Message& message, std::int64_t packets, Bytes bytes,
                  Time wait) {
     add_to(links_[link.index], link, message, -packets, Bytes() - bytes, wait);
+  }
+  /// It was free and wanted, and nobody could go.
+  void add_stall(topology::LinkId link, Time time) {
+    links_[link.index].note.stalled += time;
+    ++links_[link.index].note.stalls;
   }
   /// What has been told of a link.
   LinkNote of(topology::LinkId link) const { return kept() ? links_[link.index].note : LinkNote(); }
@@ -60,6 +69,7 @@ class LinkNotes {
   const topology::Graph& graph_;
   const PacketFormat packet_;
   const std::int64_t buffer_packets_;
+  const bool credits_;
   std::vector<Kept> links_;  // by id; each is its partition's
 };
 

@@ -116,6 +116,25 @@ bool channels_keep_up(const Machine& machine, const ProbeCase& what, Bandwidth s
   return *what.op == Direction::read || (bytes % packet == 0 && bytes % burst == 0);
 }
 
+/// Whether finite buffers never hold up a lone message: all of it has room, or the places that are taken while a credit comes back
+/// carry as much as the slowest link.
+bool buffers_keep_up(const Machine& machine, const Graph& graph, const ProbeCase& what, Bandwidth slowest) {
+  const ParamSet& routers = machine.at("cube.routers");
+  if (routers.text("flow") != "credits") return true;
+  const std::int64_t places = routers.integer("buffer_packets");
+  const Bytes packet = machine.at("fabric").bytes("packet_bytes");
+  if (what.bytes <= packet * places) return true;
+  const Time taken = slowest.time_for(Sizes(machine).on_link(packet));
+  for (const bool back : {false, true})
+    for (const LinkId id : graph.route(back ? what.to : what.from, back ? what.from : what.to)) {
+      const Link link = graph.link(id);
+      const Node node = graph.node(link.to);
+      const bool into_router = node.kind == NodeKind::router;
+      if (into_router && taken + node.overhead + link.wire + link.wire > taken * places) return false;
+    }
+  return true;
+}
+
 void append(std::vector<ProbeHop>& hops, const Way& way) {
   hops.insert(hops.end(), way.hops.begin(), way.hops.end());
 }
@@ -244,7 +263,7 @@ ProbeFormula probe_formula(const Machine& machine, const Graph& graph, const Pro
   if (!what.op) {
     ProbeFormula formula = message_formula(graph, sizes, what);
     formula.without = without_formula(machine, graph, what, false);
-    formula.exact = formula.without.empty();
+    formula.exact = formula.without.empty() && buffers_keep_up(machine, graph, what, formula.bottleneck);
     return formula;
   }
   const bool by_dma = graph.node(what.from).kind == NodeKind::pe_dma;
@@ -260,7 +279,7 @@ ProbeFormula probe_formula(const Machine& machine, const Graph& graph, const Pro
   formula.exact = kind != NodeKind::hbm_ctrl ||
                   (adds.bursts_alike && channels_keep_up(machine, what, formula.bottleneck));
   if (by_dma && formula.without.empty()) add_window(machine, what, issue, formula);
-  formula.exact &= formula.without.empty();
+  formula.exact &= formula.without.empty() && buffers_keep_up(machine, graph, what, formula.bottleneck);
   return formula;
 }
 

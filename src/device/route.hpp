@@ -95,7 +95,8 @@ struct alignas(64) Hop {
   std::uint8_t leg = 0;             // which part of the route: parts lie in one partition each
   bool last = false;                // of the route
   bool crosses = false;             // leads to another partition
-  bool arbitrated = false;          // a model says who goes next (arbiter.hpp): packets come to it one by one
+  bool arbitrated = false;  // packets come to it one by one, and wait in a link queue (link_queue.hpp)
+  std::uint8_t layer = 0;   // of the virtual channels at its end, if that is a router with finite buffers
 };
 static_assert(sizeof(Hop) == 64);
 

@@ -19,7 +19,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kMostLines = 8, kMostLaunches = 10, kMostLimits = 5, kMostQueues = 3;
+constexpr std::size_t kMostLines = 8, kMostLaunches = 10, kMostLimits = 5, kMostQueues = 3, kMostFull = 10;
 
 std::string share_text(double share) { return fmt::format("{:.1f} %", 100 * share); }
 
@@ -134,17 +134,33 @@ class Explanation {
     push_back();
   }
 
+  /// Where router buffers were full: how many packets came too early, or for how long links stood idle.
   void push_back() {
     const std::string text = run_.value("push_back");
     if (text.empty()) return;  // saved before anybody looked
     const Json all = Json::parse(text);
-    if (all.is_null() || all.at("packets").get<std::uint64_t>() == 0) return;
-    put("  {} packets found more than {} before them in a router: hardware would have held up their "
-        "senders\n",
-        all.at("packets").get<std::uint64_t>(), all.at("buffer_packets").get<std::int64_t>());
+    if (all.is_null() || all.at("links").get<std::uint64_t>() == 0) return;
+    const bool credits = all.at("flow") == "credits";
+    if (credits)
+      put("links stood idle for {:.3f} ns in all, for want of room in the next router\n",
+          all.at("stalled_ns").get<double>());
+    else
+      put("{} packets found more than {} before them in a router: hardware would have held up their "
+          "senders\n",
+          all.at("packets").get<std::uint64_t>(), all.at("buffer_packets").get<std::int64_t>());
+    full_links(credits ? "stalled_ns" : "pushed_back", credits ? "ns" : "packets");
+  }
+
+  /// The worst first.
+  void full_links(const char* key, const char* unit) {
+    std::vector<std::pair<double, std::string>> links;
     for (const Json& link : Json::parse(run_.value("links")))
-      if (const auto packets = link.at("pushed_back").get<std::uint64_t>(); packets > 0)
-        put("  {:>12} of them at {}\n", packets, link.at("link").get<std::string>());
+      if (const auto amount = link.at(key).get<double>(); amount > 0)
+        links.emplace_back(amount, link.at("link").get<std::string>());
+    std::ranges::stable_sort(links, std::greater(), [](const auto& link) { return link.first; });
+    for (std::size_t i = 0; i < std::min(links.size(), kMostFull); ++i)
+      put("  {:>12g} {} at {}\n", links[i].first, unit, links[i].second);
+    if (links.size() > kMostFull) put("  and {} more\n", links.size() - kMostFull);
   }
 
   void launches() {

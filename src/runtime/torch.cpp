@@ -191,7 +191,7 @@ std::vector<LinkQueue> Torch::link_queues() const {
     const topology::Link link = graph.link({i});
     queues.push_back({fmt::format("{} → {}", graph.path(link.from), graph.path(link.to)), use.bytes,
                       use.deepest_wait, use.deepest_wait.ns() * link.bandwidth.gbs(), use.note.overhead,
-                      use.note.crowded});
+                      use.note.crowded, use.note.stalled, use.note.stalls});
   }
   std::ranges::stable_sort(queues, std::greater(), &LinkQueue::deepest_wait);
   return queues;

@@ -78,16 +78,22 @@ void register_io_chiplet(Kinds& kinds) {
 }
 
 void register_cube(Kinds& kinds) {
-  kinds.push_back(
-      kind("router", "the grid of routers under a cube's HBM stack",
-           {overhead(2.5), bandwidth("bw_gbs", 512, "each link between two routers, per direction"),
-            Param::integer("rows", 6, {2, 64}, "routers from north to south"),
-            Param::integer("cols", 6, {4, 64}, "routers from west to east"),
-            Param::numbers("hole", {2, 2}, {0, 62}, "rows and columns left out at the centre"),
-            Param::integer("buffer_packets", 0, {0, 65536},
-                           "packets that an input holds; a run counts those that came when more were before "
-                           "them; 0: nobody looks")},
-           first_come()));
+  kinds.push_back(kind(
+      "router", "the grid of routers under a cube's HBM stack",
+      {overhead(2.5), bandwidth("bw_gbs", 512, "each link between two routers, per direction"),
+       Param::integer("rows", 6, {2, 64}, "routers from north to south"),
+       Param::integer("cols", 6, {4, 64}, "routers from west to east"),
+       Param::numbers("hole", {2, 2}, {0, 62}, "rows and columns left out at the centre"),
+       Param::integer("buffer_packets", 0, {0, 65536},
+                      "packets that an input holds for each channel; with unbounded flow a run counts those "
+                      "that came when more were before them; 0: nobody looks"),
+       Param::choice("flow", "unbounded", {"unbounded", "credits"},
+                     "unbounded: packets wait in buffers without end; credits: a packet starts when the next "
+                     "router has room for it"),
+       Param::integer(
+           "channels", 1, {1, 64},
+           "virtual channels of data, with credits; requests and acknowledgements have their own")},
+      first_come()));
   kinds.push_back(kind(
       "m_cpu", "a cube's management CPU; serves one message at a time",
       {overhead(5), Param::numbers("at_mm", {7.5, 2.0}, {0, 1000}, "its place; joins the nearest router")}));

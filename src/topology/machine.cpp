@@ -125,10 +125,13 @@ bool Machine::gathers() const {
 }
 
 std::vector<std::string> Machine::left_out() const {
+  const bool credits = at("cube.routers").text("flow") == "credits";
   std::vector<std::string> notes = {
-      "buffers in routers and ports are unbounded (a run says which queue was deepest, and how often a "
-      "router's was "
-      "fuller than cube.routers.buffer_packets)",
+      credits
+          ? "buffers in ports, PEs, memories and the IO chiplet are unbounded (a run says which queue was "
+            "deepest)"
+          : "buffers in routers and ports are unbounded (a run says which queue was deepest, and how often a "
+            "router's was fuller than cube.routers.buffer_packets)",
       "host code between two requests costs nothing",
       "no packet is lost or sent again; clocks never slow down for heat or power"};
   if (at("system.host").number("submit_ns") == 0)

@@ -68,6 +68,14 @@ void check_routers(const Machine& machine) {
            "each connection joins a router of its own; use fewer, or more routers");
 }
 
+void check_flow(const Machine& machine) {
+  const ParamSet& routers = machine.at("cube.routers");
+  if (routers.text("flow") == "credits" && routers.integer("buffer_packets") == 0)
+    refuse(machine, "cube.routers.buffer_packets",
+           "with `flow: credits` a router without buffers lets nothing through",
+           "set cube.routers.buffer_packets to 1 or more; 16 is a good start");
+}
+
 void check_places(const Machine& machine) {
   const auto& size = machine.at("cube").numbers("size_mm");
   for (const char* path : {"cube.m_cpu", "cube.sram"}) {
@@ -129,6 +137,7 @@ void validate(const Machine& machine) {
   check_sip_grid(machine);
   check_address_fields(machine);
   check_routers(machine);
+  check_flow(machine);
   check_places(machine);
   check_memories(machine);
   check_impls(machine);

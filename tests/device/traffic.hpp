@@ -120,6 +120,7 @@ inline std::vector<std::int64_t> observed(World& world, int threads, std::initia
       all.push_back(use.deepest_wait.ps());
       all.push_back(use.note.overhead.count());
       all.push_back(static_cast<std::int64_t>(use.note.crowded));
+      all.push_back(use.note.stalled.ps());
     }
   }
   for (const auto& message : messages) {
