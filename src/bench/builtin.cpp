@@ -11,6 +11,7 @@ Registry builtin_registry() {
   registry.benches.add(bench::va_offset_verify());
   registry.benches.add(bench::tp_mlp());
   registry.benches.add(bench::llama());
+  registry.benches.add(bench::traffic());
   return registry;
 }
 

@@ -12,5 +12,6 @@ Bench milestone_gqa_llama70b();
 Bench va_offset_verify();
 Bench tp_mlp();
 Bench llama();
+Bench traffic();
 
 }  // namespace kernbench::bench

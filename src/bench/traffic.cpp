@@ -1,0 +1,252 @@
+#include "bench/traffic.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "device/pool.hpp"
+#include "kernbench/error.hpp"
+
+namespace kernbench::bench {
+
+using device::Fabric;
+using device::Message;
+using topology::Graph;
+using topology::NodeId;
+using topology::NodeKind;
+
+namespace {
+
+/// The same numbers on every computer (SplitMix64).
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : state_(seed) {}
+  std::uint64_t next() {
+    std::uint64_t z = state_ += 0x9e3779b97f4a7c15;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+    z = (z ^ z >> 27) * 0x94d049bb133111eb;
+    return z ^ z >> 31;
+  }
+  /// 0 … n − 1.
+  std::size_t below(std::size_t n) { return static_cast<std::size_t>(next() % n); }
+  /// Whether something happens that does with this probability.
+  bool happens(double probability) {
+    return static_cast<double>(next() >> 11) < probability * 9007199254740992.0;  // 2⁵³
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+/// What one load did.
+struct Measured {
+  Time begin, end;                      // messages made from `begin` on and before `end` count
+  std::vector<std::int64_t> latencies;  // ps
+  Bytes offered, accepted;
+};
+
+[[noreturn]] void refuse(const std::string& what, const std::string& hint) {
+  throw InputError({"traffic.pattern", "traffic", what, hint});
+}
+
+}  // namespace
+
+/// A message under way, which says how long it took.
+class Traffic::Shot final : public Message {
+ public:
+  Shot* next = nullptr;
+  Traffic* traffic = nullptr;
+  Measured* measured = nullptr;
+  device::Pool<Shot>* home = nullptr;
+  Time made;
+
+ private:
+  void on_delivered() override {
+    const Time now = route->first().fabric->partition_of(route->to).now();
+    if (now >= measured->begin && now < measured->end) measured->accepted += bytes;
+    if (made >= measured->begin && made < measured->end) measured->latencies.push_back((now - made).ps());
+    ++traffic->arrived_;
+    if (now - made < route->latency + route->pace.bandwidth().time_for(bytes)) ++traffic->too_fast_;
+    home->give_back(*this);
+  }
+};
+
+/// Makes the messages of a node: in each slot, the time of a message at the full rate, one with the probability that is the load.
+class Traffic::Sender {
+ public:
+  Sender(Traffic& all, int node, double load, Measured& measured, device::Pool<Shot>& shots)
+      : all_(all),
+        from_(all.nodes_[static_cast<std::size_t>(node)]),
+        targets_(all.targets_of(node)),
+        is_drawn_(all.spec_.pattern == Pattern::hotspot && node != all.hot_spot()),
+        load_(load),
+        random_(all.spec_.seed * 1'000'003 + static_cast<std::uint64_t>(node)),
+        fabric_(all.device_.fabric()),
+        partition_(fabric_.partition_of(from_.from.front())),
+        slot_(all.rate_.time_for(all.spec_.message)),
+        measured_(measured),
+        shots_(shots),
+        next_(*this) {}
+
+  bool sends() const { return !targets_.empty(); }
+  void begin(Time at) { schedule(at); }
+
+ private:
+  /// The next slot from `at` on in which it makes a message.
+  void schedule(Time at) {
+    while (!random_.happens(load_)) at += slot_;
+    if (at < measured_.end) partition_.schedule_at(next_, at);
+  }
+
+  void make() {
+    const Time now = partition_.now();
+    Shot& shot = shots_.take();
+    shot.traffic = &all_;
+    shot.measured = &measured_;
+    shot.home = &shots_;
+    shot.made = now;
+    shot.bytes = all_.spec_.message;
+    shot.followed = false;
+    const TrafficNode& to = all_.nodes_[static_cast<std::size_t>(target())];
+    shot.route =
+        &fabric_.route(from_.from[random_.below(from_.from.size())], to.to[random_.below(to.to.size())]);
+    if (now >= measured_.begin) measured_.offered += shot.bytes;
+    ++all_.made_;
+    fabric_.send(shot);
+    schedule(now + slot_);
+  }
+
+  int target() {
+    const bool hot = is_drawn_ && random_.happens(all_.spec_.hot_share);
+    return hot ? all_.hot_spot() : targets_[random_.below(targets_.size())];
+  }
+
+  Traffic& all_;
+  const TrafficNode& from_;
+  const std::vector<int> targets_;
+  const bool is_drawn_;  // to the hot spot
+  const double load_;
+  Random random_;
+  Fabric& fabric_;
+  sim::Partition& partition_;
+  const Time slot_;
+  Measured& measured_;
+  device::Pool<Shot>& shots_;
+  sim::MemberEvent<&Sender::make> next_;
+};
+
+Traffic::Traffic(device::Device& device, const TrafficSpec& spec) : device_(device), spec_(spec) {
+  spec_.over_cubes ? find_cubes() : find_routers();
+  check();
+}
+
+void Traffic::find_routers() {
+  const Graph& graph = device_.graph();
+  const ParamSet& routers = device_.machine().at("cube.routers");
+  w_ = static_cast<int>(routers.integer("cols"));
+  h_ = static_cast<int>(routers.integer("rows"));
+  rate_ = routers.bandwidth("bw_gbs");
+  for (int y = 0; y < h_; ++y)
+    for (int x = 0; x < w_; ++x) {
+      if (!graph.has_router(y, x)) continue;
+      const NodeId router = graph.router({spec_.sip, spec_.cube}, y, x);
+      nodes_.push_back({x, y, {router}, {router}});
+    }
+}
+
+void Traffic::find_cubes() {
+  const Graph& graph = device_.graph();
+  const ParamSet& ucie = device_.machine().at("cube.ucie");
+  w_ = graph.cube_mesh().x;
+  h_ = graph.cube_mesh().y;
+  rate_ = Bandwidth::from_gbs(ucie.number("bw_gbs") * static_cast<double>(ucie.integer("connections")));
+  for (int cube = 0; cube < graph.cubes(); ++cube) {
+    const MeshCoord at = MeshCoord::of(cube, w_);
+    TrafficNode node{at.x, at.y, {}, {}};
+    for (int pe = 0; pe < graph.pes(); ++pe) {
+      node.from.push_back(graph.pe({spec_.sip, cube, pe}, NodeKind::pe_tcm));
+      node.to.push_back(node.from.back());
+    }
+    nodes_.push_back(std::move(node));
+  }
+}
+
+void Traffic::check() const {
+  if (nodes_.size() < 2)
+    refuse("traffic needs two places at least", "a machine of more cubes, or over=routers");
+  if (spec_.pattern == Pattern::transpose && w_ != h_)
+    refuse(fmt::format("a grid of {} × {} has no transpose", w_, h_),
+           "choose another pattern, or a square grid");
+}
+
+/// Where a node's messages go. None: it does not send.
+std::vector<int> Traffic::targets_of(int node) const {
+  const TrafficNode& at = nodes_[static_cast<std::size_t>(node)];
+  const auto only = [&](int x, int y) -> std::vector<int> {
+    for (std::size_t i = 0; i < nodes_.size(); ++i)
+      if (nodes_[i].x == x && nodes_[i].y == y && static_cast<int>(i) != node) return {static_cast<int>(i)};
+    return {};  // itself, or a place that the grid leaves out
+  };
+  switch (spec_.pattern) {
+    case Pattern::uniform:
+    case Pattern::hotspot:
+      break;
+    case Pattern::transpose:
+      return only(at.y, at.x);
+    case Pattern::neighbour:
+      return only((at.x + 1) % w_, at.y);
+    case Pattern::complement:
+      return only(w_ - 1 - at.x, h_ - 1 - at.y);
+  }
+  std::vector<int> all;
+  for (int i = 0; i < static_cast<int>(nodes_.size()); ++i)
+    if (i != node) all.push_back(i);
+  return all;
+}
+
+/// How long the longest way takes in an idle machine.
+Time Traffic::longest_way() const {
+  const Graph& graph = device_.graph();
+  Time longest;
+  for (const TrafficNode& from : nodes_)
+    for (const TrafficNode& to : nodes_)
+      longest = std::max(longest, graph.latency(graph.route(from.from.front(), to.to.back())));
+  return longest;
+}
+
+TrafficPoint Traffic::run(double load) {
+  sim::Simulation& simulation = device_.simulation();
+  const Time slot = rate_.time_for(spec_.message);
+  const auto slots = static_cast<std::int64_t>(static_cast<double>(spec_.messages) / load) + 1;
+  const Time now = simulation.now();
+  const Time at_least =
+      longest_way() * 4;  // the fabric must fill, and what enters it must have time to leave
+  Measured measured;
+  measured.begin = now + std::max(slot * (slots / 2), at_least);
+  measured.end = measured.begin + std::max(slot * slots, at_least);
+  device::Pool<Shot> shots;
+  std::vector<std::unique_ptr<Sender>> senders;
+  for (int i = 0; i < static_cast<int>(nodes_.size()); ++i) {
+    auto sender = std::make_unique<Sender>(*this, i, load, measured, shots);
+    if (!sender->sends()) continue;
+    sender->begin(now);
+    senders.push_back(std::move(sender));
+  }
+  simulation.run({.threads = 1});
+  TrafficPoint point{.load = load, .messages = static_cast<std::int64_t>(measured.latencies.size())};
+  const double per_node = (measured.end - measured.begin).ns() * static_cast<double>(senders.size());
+  point.offered_gbs = static_cast<double>(measured.offered.count()) / per_node;
+  point.accepted_gbs = static_cast<double>(measured.accepted.count()) / per_node;
+  auto& all = measured.latencies;
+  if (all.empty()) return point;
+  std::sort(all.begin(), all.end());
+  double sum = 0;
+  for (const std::int64_t ps : all) sum += static_cast<double>(ps);
+  point.mean_ns = sum / static_cast<double>(all.size()) / 1e3;
+  point.most_ns = static_cast<double>(all.back()) / 1e3;
+  point.p99_ns = static_cast<double>(all[all.size() * 99 / 100]) / 1e3;
+  return point;
+}
+
+}  // namespace kernbench::bench

@@ -1,0 +1,76 @@
+// Made-up traffic over the fabric: nodes that send messages to each other at a given rate, whatever becomes of them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "device/device.hpp"
+#include "kernbench/graph.hpp"
+
+namespace kernbench::bench {
+
+enum class Pattern : std::uint8_t { uniform, hotspot, transpose, neighbour, complement };
+inline const std::vector<std::string> kPatterns = {"uniform", "hotspot", "transpose", "neighbour",
+                                                   "complement"};
+
+struct TrafficSpec {
+  Pattern pattern = Pattern::uniform;
+  bool over_cubes = false;  // else over the routers of a cube
+  int sip = 0, cube = 0;    // the SIP, and the cube whose routers it is
+  Bytes message;
+  double hot_share = 0.25;    // of the messages that go to the hot spot; the others are uniform
+  std::int64_t messages = 0;  // of each node, that are measured
+  std::uint64_t seed = 0;
+};
+
+/// What came of one offered load.
+struct TrafficPoint {
+  double load = 0;          // of what a node can send
+  double offered_gbs = 0;   // of each node that sends, while messages were measured
+  double accepted_gbs = 0;  // that arrived in that time
+  double mean_ns = 0, most_ns = 0,
+         p99_ns = 0;          // from the instant a message is made until its last byte is there
+  std::int64_t messages = 0;  // measured
+};
+
+/// A place that sends and receives. A cube's messages come from any of its PEs and go to any PE of the other.
+struct TrafficNode {
+  int x = 0, y = 0;
+  std::vector<topology::NodeId> from, to;
+};
+
+class Traffic {
+ public:
+  /// InputError if the pattern does not fit the machine.
+  Traffic(device::Device& device, const TrafficSpec& spec);
+
+  const std::vector<TrafficNode>& nodes() const { return nodes_; }
+  /// The rate of a node at a load of 1: of a router what one link carries, of a cube what one of its ports does.
+  Bandwidth full_rate() const { return rate_; }
+  /// Lets the nodes send at this share of the full rate, measures, and waits until the fabric is empty again.
+  TrafficPoint run(double load);
+  /// Of all messages so far: those that never arrived, and those that were faster than wires, overheads and their bytes allow.
+  std::int64_t lost() const { return made_ - arrived_; }
+  std::int64_t too_fast() const { return too_fast_; }
+
+ private:
+  class Sender;
+  class Shot;
+
+  void find_routers();
+  void find_cubes();
+  void check() const;
+  std::vector<int> targets_of(int node) const;
+  int hot_spot() const { return static_cast<int>(nodes_.size() / 2); }
+  Time longest_way() const;
+
+  device::Device& device_;
+  const TrafficSpec spec_;
+  int w_ = 0, h_ = 0;
+  Bandwidth rate_;
+  std::vector<TrafficNode> nodes_;
+  std::int64_t made_ = 0, arrived_ = 0, too_fast_ = 0;
+};
+
+}  // namespace kernbench::bench

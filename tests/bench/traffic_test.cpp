@@ -1,0 +1,133 @@
+// Traffic over a mesh of 6 × 6 routers, with buffers that are unbounded and finite; and the bench that makes it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "bench/run_json.hpp"
+#include "bench/traffic.hpp"
+
+namespace kernbench::bench {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+topology::Machine mesh(std::vector<std::string> overrides = {}) {
+  return topology::load_machine(KERNBENCH_MACHINES "/validation/mesh-6x6.yaml", overrides,
+                                topology::builtin_components());
+}
+
+std::vector<std::string> finite(int buffer, int channels) {
+  return {"cube.routers.flow=credits", fmt::format("cube.routers.buffer_packets={}", buffer),
+          fmt::format("cube.routers.channels={}", channels)};
+}
+
+TrafficPoint measure(const topology::Machine& machine, double load, Pattern pattern = Pattern::uniform,
+                     std::int64_t messages = 200) {
+  device::Device device(machine);
+  Traffic traffic(device, {.pattern = pattern, .message = 256_B, .messages = messages, .seed = 1});
+  const TrafficPoint point = traffic.run(load);
+  EXPECT_EQ(traffic.lost(), 0);
+  EXPECT_EQ(traffic.too_fast(), 0);
+  return point;
+}
+
+// Neighbours in a row: 5 hops of 6 are one link of 1 ps and a router of 5 ns, the last goes back over 5 of them. A packet of 256 B takes
+// 500 ps. With one message in a thousand slots nobody meets.
+TEST(TrafficOnAMesh, TakesWiresAndRoutersAtNoLoad) {
+  const TrafficPoint point = measure(mesh(), 0.001, Pattern::neighbour, 20);
+  EXPECT_NEAR(point.mean_ns, (5 * 5.001 + 25.005) / 6 + 0.5, 0.6);
+  EXPECT_NEAR(point.most_ns, 25.505, 0.001);
+}
+
+TEST(TrafficOnAMesh, TakesTheSameTimeAtNoLoadWithFiniteBuffers) {
+  const double unbounded = measure(mesh(), 0.001, Pattern::uniform, 20).mean_ns;
+  for (const int buffer : {1, 4, 16}) {
+    EXPECT_NEAR(measure(mesh(finite(buffer, 1)), 0.001, Pattern::uniform, 20).mean_ns, unbounded,
+                0.002 * unbounded);
+  }
+}
+
+/// What arrives when every router always wants to send.
+double saturated(const std::vector<std::string>& overrides) {
+  return measure(mesh(overrides), 1).accepted_gbs;
+}
+
+TEST(TrafficOnAMesh, SaturatesBelowUnboundedBuffersAndNeverFallsAsBuffersOrChannelsAreAdded) {
+  const double unbounded = saturated({});
+  const int buffers[] = {1, 2, 4, 8, 16, 32}, channels[] = {1, 2, 4};
+  double accepted[6][3];
+  for (int b = 0; b < 6; ++b)
+    for (int c = 0; c < 3; ++c) {
+      accepted[b][c] = saturated(finite(buffers[b], channels[c]));
+      EXPECT_LT(accepted[b][c], unbounded) << buffers[b] << " places, " << channels[c] << " channels";
+      if (b > 0) {
+        EXPECT_GE(accepted[b][c], 0.98 * accepted[b - 1][c])
+            << buffers[b] << " places, " << channels[c] << " channels";
+      }
+      if (c > 0) {
+        EXPECT_GE(accepted[b][c], 0.98 * accepted[b][c - 1])
+            << buffers[b] << " places, " << channels[c] << " channels";
+      }
+    }
+  RecordProperty("unbounded_gbs", fmt::format("{:.1f}", unbounded));
+}
+
+Json run_traffic(const std::vector<std::string>& words, const topology::Machine& machine,
+                 bool verify = true) {
+  const Registry registry = builtin_registry();
+  const Bench& bench = registry.benches.at("traffic");
+  return to_json(run(bench, bench.read_options(words), machine, {.verify = verify, .threads = 1}));
+}
+
+TEST(TrafficBench, EveryPatternArrivesOverRoutersAndCubes) {
+  for (const std::string& pattern : kPatterns)
+    for (const char* over : {"routers", "cubes"}) {
+      const Json result =
+          run_traffic({"pattern=" + pattern, fmt::format("over={}", over), "load=0.05,0.3", "messages=20"},
+                      topology::load_machine("default", {}, topology::builtin_components()));
+      EXPECT_EQ(result["verified"], true) << pattern << " over " << over;
+      EXPECT_EQ(result["results"]["load"], Json({0.05, 0.3}));
+      EXPECT_EQ(result["results"]["mean_ns"].size(), 2u);
+      EXPECT_GT(result["results"]["mean_ns"][0], 0) << pattern << " over " << over;
+    }
+}
+
+// A hot spot of finite buffers backs up: links far from it stood idle for want of room.
+TEST(TrafficBench, SaysWhereAHotSpotBacksUp) {
+  const Json result =
+      run_traffic({"pattern=hotspot", "hot_share=0.5", "load=0.5", "messages=100"}, mesh(finite(4, 1)));
+  EXPECT_EQ(result["push_back"]["flow"], "credits");
+  EXPECT_GT(result["push_back"]["links"], 20);
+  EXPECT_GT(result["push_back"]["stalled_ns"], 0);
+  double listed = 0;
+  for (const Json& link : result["links"]) listed += link["stalled_ns"].get<double>();
+  EXPECT_NEAR(listed, result["push_back"]["stalled_ns"].get<double>(), 1e-6 * listed);
+}
+
+TEST(TrafficBench, RefusesWhatDoesNotFit) {
+  EXPECT_THROW(run_traffic({"load=2"}, mesh()), InputError);
+  EXPECT_THROW(run_traffic({"load="}, mesh()), InputError);
+  EXPECT_THROW(run_traffic({"over=cubes"}, mesh()), InputError);  // of one
+  EXPECT_THROW(run_traffic({"pattern=transpose"}, mesh({"cube.routers.rows=7"})), InputError);
+}
+
+/// Every bench of the golden file, on a machine with finite buffers, with its numbers compared.
+TEST(FiniteBuffers, EveryBenchOfTheTestsPasses) {
+  const Registry registry = builtin_registry();
+  for (const Json& what : Json::parse(std::ifstream(KERNBENCH_GOLDEN))) {
+    const Bench& bench = registry.benches.at(what["bench"].get<std::string>());
+    const auto machine =
+        topology::load_machine(what["machine"].get<std::string>(), finite(4, 2), registry.components);
+    const auto words = what["options"].get<std::vector<std::string>>();
+    const RunResult result = run(bench, bench.read_options(words), machine, {.verify = true});
+    EXPECT_TRUE(result.ok()) << what["bench"];
+    EXPECT_TRUE(result.beaten_bounds().empty()) << what["bench"];
+  }
+}
+
+}  // namespace
+}  // namespace kernbench::bench
