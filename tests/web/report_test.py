@@ -34,6 +34,7 @@ SMALL = {
     "tp-mlp": ["hidden=256", "ffn=512", "tokens=16"],
     "milestone-gqa-llama70b": ["scale=validation"],
     "llama": ["model=custom", "batch=3", "context=40", "--verify-data", "--topology", "small"],
+    "traffic": ["load=0.5", "messages=5", "--verify-data"],
 }
 
 
