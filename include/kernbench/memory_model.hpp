@@ -69,6 +69,10 @@ class MemoryModel {
   virtual void request(const MemoryRequest& request) = 0;
   /// The model itself, if nobody who comes later changes when a burst is through; null otherwise.
   virtual PromptMemory* prompt() { return nullptr; }
+  /// Whether it is as new once all it was asked for is through: neither what came before nor the time of day makes a
+  /// difference. Then what a machine has done once need not be simulated again (docs/adr/0043-repeats-are-taken-over.md). No row
+  /// buffers, no refresh.
+  virtual bool forgets() const { return false; }
 };
 
 /// A memory that knows when a burst is through as soon as it is asked for, whoever comes later. It may be asked late, in

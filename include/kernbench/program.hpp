@@ -67,6 +67,7 @@ struct Command {
   std::uint64_t address = 0;      // dma, load_scalar, destination of ipcq_recv: virtual, in bytes
   std::uint32_t strides = kNone;  // dma: use Program::strides
   std::uint32_t detail = kNone;   // dma: mask; math: axis; queues: direction; wait: command; composite: spec
+  friend bool operator==(const Command&, const Command&) = default;
 };
 static_assert(sizeof(Command) == 40);
 
@@ -92,6 +93,7 @@ struct Value {
   std::uint32_t granules = 0;
   DType dtype = DType::f32;
   ValueKind kind = ValueKind::tile;
+  friend bool operator==(const Value&, const Value&) = default;
 };
 static_assert(sizeof(Value) == 28);
 
@@ -124,6 +126,7 @@ struct EpilogueStep {
   MathOp op;  // elementwise; its first operand is the product or accumulator
   EpiloguePoint point;
   ValueId operand;  // its second, or kNone
+  friend bool operator==(const EpilogueStep&, const EpilogueStep&) = default;
 };
 
 /// out[M, N] = a[M, K] · b[K, N] with an epilogue. `a` and `b` are tiles or references; `out` is a reference, or the
@@ -132,6 +135,7 @@ struct CompositeSpec {
   CompositeOp op;
   ValueId a, b, out;
   std::uint32_t first_step, step_count;  // use Program::epilogue
+  friend bool operator==(const CompositeSpec&, const CompositeSpec&) = default;
 };
 
 struct GemmSize {
@@ -236,6 +240,8 @@ class Program {
   /// A hash of all of the above; of source files only the name counts, not the folder. Equal programs have
   /// equal fingerprints, on any machine.
   std::uint64_t fingerprint() const;
+  /// Whether they are alike in everything.
+  friend bool operator==(const Program& a, const Program& b);
 
  private:
   friend class ProgramBuilder;
@@ -244,14 +250,17 @@ class Program {
     ValueId base;           // of a view; else kNone
     std::uint32_t strides;  // into strides_, or kNone: row-major
     std::int64_t offset;    // of a view, in elements; of a reference or placed tile its address
+    friend bool operator==(const Place&, const Place&) = default;
   };
   struct Mask {
     std::uint32_t first_run, run_count;
     std::int64_t lanes;
     std::uint32_t first_address = kNone;  // of a transfer to or from scattered places
+    friend bool operator==(const Mask&, const Mask&) = default;
   };
   struct Line {
     std::uint32_t file, line;
+    friend bool operator==(const Line&, const Line&) = default;
   };
 
   Strides strides_or_row_major(std::uint32_t id, const Shape& shape) const;

@@ -144,6 +144,8 @@ struct TorchOptions {
   bool hazards =
       false;  // they will be asked for: look for them while numbers are computed, on another thread
   bool packets = false;  // move every packet by itself, not in trains: the same result, slower
+  bool skip =
+      true;  // what comes again in the same state is taken over, not simulated: the same result, faster
   LogStorage log = LogStorage::memory;
   std::string log_folder = ".";                  // of LogStorage::disk
   const std::atomic<bool>* interrupt = nullptr;  // set: the run stops between two events with Interrupted
@@ -247,6 +249,8 @@ class Torch {
   bool has_data() const;
   Time now() const;  // the host's clock
   std::uint64_t events() const;
+  /// Launches that came again in the same state and were not simulated (TorchOptions::skip).
+  std::uint64_t taken_over() const;
   std::vector<Trace> traces() const;  // of completed requests, in the order of submission
   /// InputError with LogStorage::none.
   trace::RunLog log() const;

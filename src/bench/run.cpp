@@ -304,6 +304,7 @@ class BenchJob {
                          .replay_threads = how_.threads,
                          .hazards = how_.threads != 1 && how_.looks_for_hazards(),
                          .packets = how_.packets,
+                         .skip = how_.skip,
                          .log = how_.log,
                          .interrupt = how_.interrupt};
     if (how_.progress)
@@ -359,7 +360,7 @@ class BenchJob {
     result_.energy = torch.energy();
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin_;
     result_.wall = {took.count(), torch.events(), peak_rss_mb(),
-                    engine_->device().simulation().counters().threads_missing};
+                    engine_->device().simulation().counters().threads_missing, torch.taken_over()};
   }
 
   const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();

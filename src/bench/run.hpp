@@ -36,6 +36,7 @@ struct RunOptions {
   bool strict = false;                         // hazards are failures
   int threads = 0;                             // that simulate and compute; 0: one per core, where they pay
   bool packets = false;                        // move every packet by itself: the same result, slower
+  bool skip = true;  // what comes again in the same state is taken over, not simulated: the same result
   runtime::LogStorage log = runtime::LogStorage::memory;  // none: without a critical path
   const std::atomic<bool>* interrupt = nullptr;
   std::function<void(const RunProgress&)> progress;  // called about ten times a second while time passes
@@ -56,7 +57,8 @@ struct Wall {
   double seconds = 0;
   std::uint64_t events = 0;
   double peak_rss_mb = 0;
-  int threads_missing = 0;  // that were asked for and could not be started
+  int threads_missing = 0;       // that were asked for and could not be started
+  std::uint64_t taken_over = 0;  // launches that came again and were not simulated
   double events_per_s() const { return seconds > 0 ? static_cast<double>(events) / seconds : 0; }
 };
 

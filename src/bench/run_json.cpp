@@ -146,7 +146,8 @@ Json to_json(const RunResult& result) {
            {{"seconds", result.wall.seconds},
             {"events", result.wall.events},
             {"events_per_s", result.wall.events_per_s()},
-            {"peak_rss_mb", result.wall.peak_rss_mb}}}};
+            {"peak_rss_mb", result.wall.peak_rss_mb},
+            {"launches_taken_over", result.wall.taken_over}}}};
 }
 
 }  // namespace kernbench::bench

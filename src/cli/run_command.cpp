@@ -38,6 +38,7 @@ struct RunCommand {
   bool strict = false;
   int threads = 0;
   bool packets = false;
+  bool no_skip = false;
   std::string log = "memory";
   std::string json;
   std::string save;
@@ -179,6 +180,7 @@ int run_bench_command(const Session& session, const RunCommand& command) {
                        .strict = command.strict,
                        .threads = command.threads,
                        .packets = command.packets,
+                       .skip = !command.no_skip,
                        .log = log_storage(command),
                        .interrupt = &interrupt.flag(),
                        .progress = [&](const bench::RunProgress& progress) { display.show(progress); },
@@ -230,6 +232,10 @@ void declare(CLI::App& command, RunCommand& options, const Session& session) {
   command.add_flag(
       "--packets", options.packets,
       "Move every packet by itself instead of in trains. The result is the same; that is what it shows");
+  command.add_flag(
+      "--no-skip", options.no_skip,
+      "Simulate also what comes again in the same state, instead of taking it over. The result is "
+      "the same; that is what it shows");
   command
       .add_option(
           "--log", options.log,

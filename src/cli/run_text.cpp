@@ -200,6 +200,10 @@ std::string run_summary(const RunResult& result) {
     fmt::format_to(std::back_inserter(out), "warning          {}\n", warning);
   fmt::format_to(std::back_inserter(out), "wall             {:.3f} s, {:.1f} M events, {:.0f} MB\n",
                  result.wall.seconds, static_cast<double>(result.wall.events) / 1e6, result.wall.peak_rss_mb);
+  if (result.wall.taken_over > 0)
+    fmt::format_to(std::back_inserter(out),
+                   "taken over       {} of {} launches came again in the same state and were not simulated\n",
+                   result.wall.taken_over, result.launches.size());
   return out;
 }
 

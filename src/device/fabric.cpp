@@ -38,6 +38,14 @@ FabricCounters& FabricCounters::operator+=(const FabricCounters& other) {
   return *this;
 }
 
+FabricCounters& FabricCounters::operator-=(const FabricCounters& other) {
+  packet_hops -= other.packet_hops;
+  train_hops -= other.train_hops;
+  messages -= other.messages;
+  in_one_piece -= other.in_one_piece;
+  return *this;
+}
+
 Fabric::Fabric(sim::Simulation& simulation, const topology::Graph& graph, const FabricSpec& spec,
                FabricOptions options, LinkModels models)
     : simulation_(simulation),
@@ -447,6 +455,25 @@ LinkUse Fabric::use(LinkId id) const {
     use.deepest_wait = std::max(use.deepest_wait, p->hold);
   }
   return use;
+}
+
+/// Links with models may remember: they are never at rest.
+bool Fabric::at_rest(Time now) const {
+  return models_.none() && watcher_ == nullptr && std::ranges::all_of(links_, [now](const LinkState& link) {
+           return !link.passages && link.free_at <= now && link.passed_until <= now && link.instant < now;
+         });
+}
+
+std::vector<Bytes> Fabric::carried() const {
+  std::vector<Bytes> carried;
+  carried.reserve(links_.size());
+  for (const LinkState& link : links_) carried.push_back(link.bytes);
+  return carried;
+}
+
+void Fabric::add(const std::vector<Bytes>& carried, const FabricCounters& counters) {
+  for (std::size_t i = 0; i < links_.size(); ++i) links_[i].bytes += carried[i];
+  domains_.front()->counters_ += counters;
 }
 
 FabricCounters Fabric::counters() const {

@@ -7,6 +7,7 @@
 // whose times are known move as trains (train.hpp), with the same times to the picosecond.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <memory>
@@ -43,6 +44,7 @@ struct FabricCounters {
   std::uint64_t messages = 0;
   std::uint64_t in_one_piece = 0;  // messages that arrived as one train
   FabricCounters& operator+=(const FabricCounters& other);
+  FabricCounters& operator-=(const FabricCounters& other);
 };
 
 /// Sees every packet that takes a link on its own. A listener for studies of a few messages: it is called in
@@ -76,6 +78,9 @@ class LinkModels {
  public:
   using Make = std::function<std::unique_ptr<models::LinkModel>()>;
   Make& of(topology::NodeKind kind) { return make_[static_cast<std::size_t>(kind)]; }
+  bool none() const {
+    return std::ranges::none_of(make_, [](const Make& make) { return static_cast<bool>(make); });
+  }
 
  private:
   std::array<Make, topology::kNodeKinds> make_;
@@ -167,6 +172,12 @@ class Fabric {
 
   LinkUse use(topology::LinkId link) const;
   FabricCounters counters() const;
+
+  /// Whether nothing is under way and every link is free, from `now` on, whatever happened before.
+  bool at_rest(Time now) const;
+  /// What each link has carried; and as if it had carried more, at rest.
+  std::vector<Bytes> carried() const;
+  void add(const std::vector<Bytes>& carried, const FabricCounters& counters);
 
  private:
   friend class Message;

@@ -15,6 +15,7 @@ class HbmController final : public HbmMemory, private models::MemoryAnswers {
  public:
   HbmController(Fabric& fabric, topology::NodeId node, const HbmSpec& spec,
                 const models::MemoryBehaviour& behaviour, const ParamSet& params);
+  bool forgets() const override { return model_->forgets(); }
 
  private:
   /// An access with bursts that the model has not answered, or bytes that have not come.

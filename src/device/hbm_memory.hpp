@@ -43,9 +43,11 @@ class HbmMemory : public Memory {
  public:
   HbmMemory(Fabric& fabric, topology::NodeId node, const HbmSpec& spec) : Memory(fabric, node), spec_(spec) {}
   Bytes bytes_served() const { return served_; }  // whole bursts
+  void note_served(Bytes bursts) { served_ += bursts; }
+  /// As its model says.
+  virtual bool forgets() const = 0;
 
  protected:
-  void note_served(Bytes bursts) { served_ += bursts; }
   const HbmSpec spec_;
   Arrivals arrivals_;
 

@@ -12,6 +12,7 @@ class HbmSlice final : public HbmMemory {
  public:
   HbmSlice(Fabric& fabric, topology::NodeId node, const HbmSpec& spec,
            std::unique_ptr<models::MemoryModel> model);
+  bool forgets() const override { return model_->forgets(); }
 
  private:
   void serve_read(Access& access) override;

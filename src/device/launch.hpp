@@ -31,6 +31,8 @@ class KernelLaunch : public ControlRequest {
   /// The end of the last PE, from which the completion goes back.
   const Cause& last_end() const { return last_; }
   OpRef completion() const { return completion_; }
+  /// The host's part; those of its programs follow, in the order of targets.
+  std::uint32_t first_origin() const { return origin_; }
 
  private:
   void at_pe(PeTask& task) override;

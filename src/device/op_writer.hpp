@@ -47,6 +47,17 @@ class OpWriter {
     sink_->append(partition, record);
   }
 
+  /// The last numbers that were given out, by partition.
+  std::vector<std::uint32_t> serials() const {
+    std::vector<std::uint32_t> last;
+    for (const Serial& serial : serials_) last.push_back(serial.last);
+    return last;
+  }
+  /// So many more were given out.
+  void add_serials(const std::vector<std::uint32_t>& more) {
+    for (std::size_t i = 0; i < serials_.size(); ++i) serials_[i].last += more[i];
+  }
+
   void departed(int partition, const Departure& departure) {
     if (sink_) sink_->departed(partition, departure);
   }

@@ -34,6 +34,13 @@ class PeIpcq {
   /// The ports of a wiring, in the order of directions; null if it is not installed here.
   Ports* find(const InstalledWiring& wiring);
 
+  /// All ports of all wirings.
+  template <class Fn>
+  void for_each_port(const Fn& fn) {
+    for (const Installed& installed : installed_)
+      for (const auto& port : installed.ports) fn(*port);
+  }
+
   /// A message has been announced: the direction is found by the address of its slot, never by who sent it.
   void announce(address::PhysAddr slot, std::uint32_t ring, const SendFacts& facts, Time committed);
   /// A credit has come: the direction is found by the base of the ring it was consumed from.

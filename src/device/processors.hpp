@@ -26,6 +26,12 @@ class Processors {
 
   /// Made on first use, in the PE's partition or between runs.
   Pe& pe(PeCoord at);
+  /// Those that were made.
+  template <class Fn>
+  void for_each_pe(const Fn& fn) {
+    for (const auto& pe : pes_)
+      if (pe) fn(*pe);
+  }
   const PeSpec& spec() const { return spec_; }
   OpWriter& writer() { return writer_; }
   Device& device() { return device_; }

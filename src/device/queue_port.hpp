@@ -58,6 +58,10 @@ class SendSide {
   std::uint32_t my_head() const { return my_head_; }
   std::uint32_t peer_tail_cache() const { return peer_tail_cache_; }
   std::uint32_t slots() const { return static_cast<std::uint32_t>(freed_.size()); }
+  /// All that was sent has been consumed.
+  bool at_rest() const { return my_head_ == peer_tail_cache_ && !polls(); }
+  /// As if it had sent so many more, at rest.
+  void add(std::uint32_t messages) { my_head_ += messages, peer_tail_cache_ += messages; }
 
  private:
   class Parcel;
@@ -110,6 +114,15 @@ class ReceiveSide {
 
   std::uint32_t peer_head_cache() const { return peer_head_cache_; }
   std::uint32_t my_tail() const { return my_tail_; }
+  /// All that came has been consumed.
+  bool at_rest() const {
+    return peer_head_cache_ == my_tail_ && claimed_ == my_tail_ && credits_sent_ == my_tail_;
+  }
+  /// As if so many more had come, at rest.
+  void add(std::uint32_t messages) {
+    for (std::uint32_t* counter : {&peer_head_cache_, &claimed_, &my_tail_, &credits_sent_})
+      *counter += messages;
+  }
 
  private:
   class Credit;

@@ -21,6 +21,7 @@ const Wired& Wirings::ready(const ccl::Settings& settings, const ccl::PlanReques
 }
 
 std::vector<QueueCounters> Wirings::counters() const {
+  engine_.look();
   std::vector<QueueCounters> out;
   for (const auto& [key, entry] : entries_) {
     const device::WiringPtr& wiring = entry.wired.wiring;

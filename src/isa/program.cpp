@@ -150,6 +150,19 @@ std::size_t Program::memory_bytes() const {
          bytes_of(instances_);
 }
 
+bool operator==(const Program& a, const Program& b) {
+  const auto alike = [](const auto& x, const auto& y) {
+    return x.size() == y.size() && std::equal(x.begin(), x.end(), y.begin());
+  };
+  return a.pe_ == b.pe_ && a.kernel_ == b.kernel_ && a.peak_granules_ == b.peak_granules_ &&
+         alike(a.commands_, b.commands_) && alike(a.values_, b.values_) && a.more_reads_ == b.more_reads_ &&
+         a.shapes_ == b.shapes_ && a.strides_ == b.strides_ && alike(a.places_, b.places_) &&
+         alike(a.scalars_, b.scalars_) && a.masks_ == b.masks_ && a.runs_ == b.runs_ &&
+         a.run_addresses_ == b.run_addresses_ && a.directions_ == b.directions_ &&
+         a.composites_ == b.composites_ && a.steps_ == b.steps_ && a.files_ == b.files_ &&
+         a.lines_ == b.lines_ && a.instances_ == b.instances_;
+}
+
 std::uint64_t Program::fingerprint() const {
   Hash hash;
   hash.add(kernel_);

@@ -14,6 +14,8 @@ class PlainHbm final : public PromptMemory {
         access_(hbm.time("access_ns")),
         free_at_(static_cast<std::size_t>(hbm.integer("num_pcs"))) {}
 
+  bool forgets() const override { return true; }
+
   Time serve(std::int64_t burst, Direction, Time arrival) override {
     Time& channel = free_at_[static_cast<std::size_t>(burst) % free_at_.size()];
     channel = std::max(channel, arrival) + burst_time_;

@@ -127,6 +127,9 @@ void bind_history(Class& c) {
       "The host's clock, in simulated nanoseconds.");
   c.def_property_readonly("events", [](const PyTorch& s) { return s.host->torch_to_look_at().events(); });
   c.def_property_readonly(
+      "taken_over", [](const PyTorch& s) { return s.host->torch_to_look_at().taken_over(); },
+      "Launches that came again in the same state and were not simulated.");
+  c.def_property_readonly(
       "traces", [](const PyTorch& s) { return s.host->torch_to_look_at().traces(); },
       "The completed requests, in the order of submission.");
   c.def_property_readonly("closed", [](const PyTorch& s) { return s.host->is_over(); });
@@ -165,12 +168,13 @@ void bind_memory(Class& c) {
 }
 
 PyTorch make_context(const topology::Machine& machine, bool data, int threads, int replay_threads,
-                     bool hazards, const std::string& log, const std::string& log_folder) {
+                     bool hazards, bool skip, const std::string& log, const std::string& log_folder) {
   TorchOptions options;
   options.data = data;
   options.threads = threads;
   options.replay_threads = replay_threads;
   options.hazards = hazards;
+  options.skip = skip;
   options.log_folder = log_folder;
   if (log == "disk")
     options.log = runtime::LogStorage::disk;
@@ -195,7 +199,7 @@ void bind_context(py::module_& m) {
   Class c(m, "Torch", py::dynamic_attr(), "One simulated machine and a host program's view of it.");
   c.def(py::init(&make_context), py::arg("machine"), py::kw_only(), py::arg("data") = true,
         py::arg("threads") = 0, py::arg("replay_threads") = 0, py::arg("hazards") = false,
-        py::arg("log") = "memory", py::arg("log_folder") = ".");
+        py::arg("skip") = true, py::arg("log") = "memory", py::arg("log_folder") = ".");
   c.def(py::init([](const PyTorch& other) { return PyTorch(other.host); }), py::arg("other"));
   bind_tensors(c);
   bind_launches(c);

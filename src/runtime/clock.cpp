@@ -39,6 +39,11 @@ void Clock::run_until_stopped(const Request& awaited) {
   simulate(until(now()));
 }
 
+void Clock::run_to(Time instant) {
+  while (simulate(until(instant)) == sim::Outcome::stopped) {
+  }
+}
+
 /// When programs fail side by side, each may fail once more.
 void Clock::run_dry() {
   for (auto left = processors_.device().machine().total_pes(); true; --left) try {

@@ -33,6 +33,8 @@ class Clock {
   /// SimulationError `runtime.deadlock` if nothing is left that could complete `awaited`, which is one of them,
   /// Interrupted.
   void run_until_stopped(const Request& awaited);
+  /// Everything up to that instant, whoever stops the clock.
+  void run_to(Time instant);
   /// Lets everything end that is under way, without an end of its own of anything that was given up.
   void run_dry();
 

@@ -52,8 +52,9 @@ Engine::Engine(const topology::Machine& machine, TorchOptions options)
       launches_(static_cast<std::size_t>(machine.sips())),
       without_programs_(launches_.size()),
       devices_(static_cast<std::size_t>(machine.sips())),
-      clock_(processors_, options_) {
-  processors_.writer().set_sink(meter_ ? static_cast<device::OpSink*>(meter_.get()) : &log_);
+      clock_(processors_, options_),
+      repeats_(std::make_unique<Repeats>(processors_, clock_, options_)) {
+  repeats_->set_sink(meter_ ? static_cast<device::OpSink&>(*meter_) : log_);
   std::iota(devices_.begin(), devices_.end(), 0);
   for (const int sip : devices_) add_stream(sip);
 }
@@ -63,7 +64,7 @@ Engine::~Engine() = default;
 Stream& Engine::add_stream(int sip) {
   const int number = static_cast<int>(streams_.size());
   return *streams_.emplace_back(
-      std::make_unique<Stream>(number, sip, device_.host_partition(), requests_, completed_));
+      std::make_unique<Stream>(number, sip, device_.host_partition(), requests_, completed_, *repeats_));
 }
 
 void Engine::set_device(int sip) {
@@ -193,7 +194,7 @@ std::shared_ptr<Request> Engine::install(Stream& stream, const device::WiringPtr
 
 void Engine::run_until_stopped(const Request& awaited) {
   try {
-    clock_.run_until_stopped(awaited);
+    repeats_->run_until_stopped(awaited);
   } catch (const Interrupted&) {
     throw;
   } catch (...) {
@@ -214,16 +215,20 @@ void Engine::run_until(Request& request) {
 
 /// What is under way ends before the launches it belongs to may go.
 void Engine::give_up(const std::exception_ptr& why) {
+  repeats_->stop();
   processors_.abort();
   clock_.run_dry();
   for (const auto& stream : streams_) stream->give_up(why);
   let_go();
   processors_.restart();
+  repeats_->go_on();
   ++times_given_up_;
 }
 
 void Engine::settle(const std::exception_ptr& why) {
+  repeats_->stop();
   clock_.run_dry();
+  repeats_->go_on();
   let_go();
   const auto at_rest = [](const auto& stream) { return stream->open().empty(); };
   if (!std::ranges::all_of(streams_, at_rest)) give_up(why);
@@ -244,7 +249,9 @@ void Engine::wait(Request& request) {
   if (content_bytes_ > kMostKept) replay();
 }
 
+/// What was taken over may still have to be simulated.
 void Engine::let_go() {
+  if (repeats_->plays()) return;
   completed_.let_go();
   if (options_.log == LogStorage::none) drop_programs();
 }
@@ -291,6 +298,7 @@ trace::RunLog Engine::log() const {
   if (options_.log == LogStorage::none)
     throw InputError(
         {"runtime.no-log", "", "the op log of this run was switched off", "keep it in memory or on disk"});
+  look();
   return log_.so_far(describe());
 }
 
@@ -304,15 +312,18 @@ trace::RunInfo Engine::describe() const {
 }
 
 std::uint64_t Engine::log_hash() const {
+  look();
   return options_.log == LogStorage::none ? log_.hash(describe()) : log().hash();
 }
 
 trace::Summary Engine::log_summary() const {
+  look();
   return options_.log == LogStorage::none ? log_.summary() : log().summary();
 }
 
 std::optional<trace::EnergyReport> Engine::energy() const {
   if (!meter_) return std::nullopt;
+  look();
   return meter_->report();
 }
 

@@ -12,6 +12,7 @@
 #include "runtime/clock.hpp"
 #include "runtime/energy_meter.hpp"
 #include "runtime/host_image.hpp"
+#include "runtime/repeats.hpp"
 #include "runtime/run_data.hpp"
 
 namespace kernbench::runtime {
@@ -134,6 +135,10 @@ class Engine : public std::enable_shared_from_this<Engine> {
   void run_until_stopped(const Request& awaited);
   /// Lets everything end that can. What cannot is given up: waiting for it throws `why`.
   void settle(const std::exception_ptr& why);
+  /// The machine is where the clock is, from here on to the next wait: for who looks at its counters.
+  void look() const { repeats_->catch_up(); }
+  /// Launches that were not simulated, because they came again.
+  std::uint64_t taken_over() const { return repeats_->launches(); }
   /// How often launches were given up: all queues are gone then.
   int times_given_up() const { return times_given_up_; }
   void synchronize();
@@ -218,6 +223,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   std::vector<int> devices_;  // that may be set
   std::vector<PeCoord> pes_;  // by device, if devices are PEs
   Clock clock_;
+  const std::unique_ptr<Repeats> repeats_;
   Waiter* waiter_ = nullptr;
   int times_given_up_ = 0;
   LaunchWatcher watcher_;

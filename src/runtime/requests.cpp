@@ -44,6 +44,10 @@ void MapRequest::leave(const Cause& before) {
   at_work_->submit();
 }
 
+Question MapRequest::question() const {
+  return {.phase = phase(), .stream = stream().number(), .storage = storage_};
+}
+
 UnmapRequest::UnmapRequest(device::Processors& processors, std::uint32_t number,
                            std::shared_ptr<const Storage> storage, StorageSpace& space)
     : Request(Phase::unmap, storage->name),
@@ -57,11 +61,20 @@ void UnmapRequest::leave(const Cause& before) {
   at_work_.emplace(device, storage_->sip, device.machine().cubes(), device.machine().pes(), storage_->base,
                    storage_->size());
   at_work_->on_complete = [this, before] {
-    space_.free(*storage_);
+    if (!done()) space_.free(*storage_);
     complete(write_record(processors_, before,
                           {.start = at_work_->submitted(), .origin = origin_, .kind = OpKind::host_map}));
   };
   at_work_->submit();
+}
+
+Question UnmapRequest::question() const {
+  return {.phase = phase(), .stream = stream().number(), .storage = storage_};
+}
+
+void UnmapRequest::take_over(const Request&, OpRef record) {
+  space_.free(*storage_);
+  complete(record);
 }
 
 class TransferRequest::AtWork final : public device::HostTransfer {
@@ -124,6 +137,15 @@ void TransferRequest::completed() {
   complete(write_record(processors_, before_, record));
 }
 
+Question TransferRequest::question() const {
+  Question question{.phase = phase(), .stream = stream().number()};
+  for (const Place& place : places_) {
+    const Chunk& chunk = chunks_[place.chunk];
+    question.rows.push_back({address(place), chunk.row_bytes, chunk.rows, chunk.stride});
+  }
+  return question;
+}
+
 InstallRequest::InstallRequest(device::Processors& processors, std::uint32_t number, int sip,
                                device::WiringPtr wiring, device::WiringPtr replaced)
     : Request(Phase::install, wiring->name()),
@@ -140,6 +162,11 @@ void InstallRequest::leave(const Cause& before) {
                           {.start = done.submitted(), .origin = origin_, .kind = OpKind::host_map}));
   };
   at_work_->submit();
+}
+
+/// The machine is another one then: this never comes again.
+Question InstallRequest::question() const {
+  return {.phase = phase(), .stream = stream().number(), .comes_again = false};
 }
 
 LaunchRequest::LaunchRequest(device::Processors& processors, std::uint32_t number, int sip, std::string name,
@@ -176,6 +203,26 @@ void LaunchRequest::leave(const Cause& before) {
 void LaunchRequest::completed(const device::KernelLaunch& launch, OpRef record) {
   pe_exec_ = launch.pe_exec();
   late_starts_ = launch.late_starts();
+  complete(record);
+}
+
+Question LaunchRequest::question() const {
+  return {.phase = phase(),
+          .stream = stream().number(),
+          .programs = programs_,
+          .wiring = wiring_,
+          .comes_again = !joint_};
+}
+
+std::pair<std::uint32_t, std::uint32_t> LaunchRequest::origins() const {
+  if (joint_) return {origin_, 1};
+  return {at_work_->first_origin(), static_cast<std::uint32_t>(programs_.size()) + 1};
+}
+
+void LaunchRequest::take_over(const Request& like, OpRef record) {
+  const auto& launch = static_cast<const LaunchRequest&>(like);
+  pe_exec_ = launch.pe_exec_;
+  late_starts_ = launch.late_starts_;
   complete(record);
 }
 

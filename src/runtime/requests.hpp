@@ -23,6 +23,8 @@ class MapRequest final : public Request {
  private:
   void leave(const device::Cause& before) override;
   void let_go() override { at_work_.reset(); }
+  Question question() const override;
+  std::pair<std::uint32_t, std::uint32_t> origins() const override { return {origin_, 1}; }
 
   device::Processors& processors_;
   const std::uint32_t origin_;
@@ -40,6 +42,9 @@ class UnmapRequest final : public Request {
  private:
   void leave(const device::Cause& before) override;
   void let_go() override { at_work_.reset(); }
+  Question question() const override;
+  std::pair<std::uint32_t, std::uint32_t> origins() const override { return {origin_, 1}; }
+  void take_over(const Request& like, device::OpRef record) override;
 
   device::Processors& processors_;
   const std::uint32_t origin_;
@@ -82,6 +87,8 @@ class TransferRequest final : public Request {
   void leave(const device::Cause& before) override;
   void let_go() override;
   void completed();
+  Question question() const override;
+  std::pair<std::uint32_t, std::uint32_t> origins() const override { return {origin_, 1}; }
 
   device::Processors& processors_;
   const device::Direction direction_;
@@ -108,6 +115,8 @@ class InstallRequest final : public Request {
  private:
   void leave(const device::Cause& before) override;
   void let_go() override { at_work_.reset(); }
+  Question question() const override;
+  std::pair<std::uint32_t, std::uint32_t> origins() const override { return {origin_, 1}; }
 
   device::Processors& processors_;
   const int sip_;
@@ -115,8 +124,6 @@ class InstallRequest final : public Request {
   device::WiringPtr wiring_, replaced_;
   std::optional<device::InstallRequest> at_work_;
 };
-
-using Programs = std::vector<std::shared_ptr<const isa::Program>>;
 
 class LaunchRequest;
 
@@ -163,6 +170,9 @@ class LaunchRequest final : public Request {
   void leave(const device::Cause& before) override;
   void let_go() override;
   void completed(const device::KernelLaunch& launch, device::OpRef record);
+  Question question() const override;
+  std::pair<std::uint32_t, std::uint32_t> origins() const override;
+  void take_over(const Request& like, device::OpRef record) override;
 
   device::Processors& processors_;
   Programs programs_;

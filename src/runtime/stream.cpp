@@ -32,9 +32,17 @@ Trace Request::trace() const {
           .context = {}};
 }
 
+/// What was taken over and is simulated after all, because what followed was something else, is told once.
 void Request::complete(device::OpRef record) {
+  if (done()) {
+    KB_ASSERT(completed_ == stream_->host_.now() && record_ == record,
+              "{} '{}' was taken over as complete at {}, but is at {}", to_string(phase_), name_,
+              to_string(completed_), to_string(stream_->host_.now()));
+    return;
+  }
   completed_ = stream_->host_.now();
   record_ = record;
+  stream_->border_.is_back(*this);
   if (stops_clock) stream_->host_.stop();
   if (watcher != nullptr) watcher->on_complete(*this);
   stream_->first_completed();
@@ -80,7 +88,7 @@ void Stream::send_first() {
   r.needs_.clear();
   r.left_ = host_.now();
   first_left_ = true;
-  r.leave(before);
+  border_.leaves(r, before);
 }
 
 void Stream::first_completed() {
@@ -101,7 +109,8 @@ void Stream::give_up(const std::exception_ptr& why) {
   const auto ends = [](const Request* r) {
     return r->phase() == Phase::launch || r->phase() == Phase::install;
   };
-  if (!open_.empty() && ends(open_.front())) first_left_ = false;
+  if (!open_.empty() && ends(open_.front()) && std::exchange(first_left_, false))
+    border_.is_lost(*open_.front());
   for (Request* r : open_) {
     r->held_up_.clear();
     if (!ends(r)) continue;

@@ -8,10 +8,12 @@
 #include <exception>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "device/launch.hpp"
 #include "kernbench/torch.hpp"
+#include "runtime/question.hpp"
 #include "runtime/seen.hpp"
 
 namespace kernbench::runtime {
@@ -34,6 +36,18 @@ class CompletionWatcher {
   virtual ~CompletionWatcher() = default;
   /// From within the event.
   virtual void on_complete(Request& request) = 0;
+};
+
+/// What requests pass on their way to the machine, and when they are back.
+class Border {
+ public:
+  virtual ~Border() = default;
+  /// The request may leave, at this instant, because of `before`.
+  virtual void leaves(Request& request, const device::Cause& before) = 0;
+  /// It is complete.
+  virtual void is_back(Request& request) = 0;
+  /// It has left and was given up: it will never be complete.
+  virtual void is_lost(Request& request) = 0;
 };
 
 class Request : public std::enable_shared_from_this<Request> {
@@ -71,11 +85,20 @@ class Request : public std::enable_shared_from_this<Request> {
  protected:
   friend class Stream;
   friend class Completed;
+  friend class Repeats;
   /// Goes out, at this instant, because of `before`.
   virtual void leave(const device::Cause& before) = 0;
   /// It is complete and nobody of the machine looks at it any more: what it needed there may go.
   virtual void let_go() = 0;
   void complete(device::OpRef record);
+
+  // What comes again (repeats.hpp).
+  /// What it asks of the machine.
+  virtual Question question() const = 0;
+  /// Where its records come from: the first, and how many.
+  virtual std::pair<std::uint32_t, std::uint32_t> origins() const = 0;
+  /// Is complete now, as `like` was: the machine would have done the same.
+  virtual void take_over(const Request& /*like*/, device::OpRef record) { complete(record); }
 
  private:
   const Phase phase_;
@@ -108,8 +131,13 @@ class Completed {
 
 class Stream {
  public:
-  Stream(int number, int sip, sim::Partition& host, Requests& requests, Completed& completed)
-      : number_(number), sip_(sip), host_(host), requests_(requests), completed_(completed) {}
+  Stream(int number, int sip, sim::Partition& host, Requests& requests, Completed& completed, Border& border)
+      : number_(number),
+        sip_(sip),
+        host_(host),
+        requests_(requests),
+        completed_(completed),
+        border_(border) {}
 
   int number() const { return number_; }
   int sip() const { return sip_; }
@@ -136,6 +164,7 @@ class Stream {
   sim::Partition& host_;
   Requests& requests_;
   Completed& completed_;
+  Border& border_;
   std::deque<Request*> open_;
   bool first_left_ = false;
   Request* last_ = nullptr;

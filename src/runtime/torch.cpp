@@ -140,6 +140,8 @@ bool Torch::has_data() const { return engine_->options().data; }
 Time Torch::now() const { return engine_->clock().now(); }
 std::uint64_t Torch::events() const { return engine_->device().simulation().counters().events; }
 
+std::uint64_t Torch::taken_over() const { return engine_->taken_over(); }
+
 std::vector<Trace> Torch::traces() const {
   std::vector<Trace> traces;
   for (const auto& request : engine_->requests())
@@ -182,6 +184,7 @@ trace::Summary Torch::log_summary() const { return engine_->log_summary(); }
 std::optional<trace::EnergyReport> Torch::energy() const { return engine_->energy(); }
 
 std::vector<LinkQueue> Torch::link_queues() const {
+  engine_->look();
   device::Device& device = engine_->device();
   const topology::Graph& graph = device.graph();
   std::vector<LinkQueue> queues;

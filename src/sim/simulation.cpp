@@ -38,6 +38,15 @@ Counters Simulation::counters() const {
   return sum;
 }
 
+bool Simulation::idle() const {
+  return std::ranges::all_of(partitions_, [](const auto& p) { return p->idle(); });
+}
+
+void Simulation::set_clock(Time to) {
+  KB_ASSERT(idle(), "something is scheduled: the clocks cannot be set to {} ps", to.ps());
+  for (auto& p : partitions_) p->queue_.set_clock(to);
+}
+
 void Simulation::reset() {
   for (auto& p : partitions_) p->reset();
 }

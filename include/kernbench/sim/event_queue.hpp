@@ -63,6 +63,11 @@ class EventQueue {
   /// Moves the clock to `to`, which no event may precede.
   void advance(Time to);
 
+  /// Moves the clock of an empty queue anywhere, also back.
+  void set_clock(Time to) {
+    KB_ASSERT(size_ == 0, "{} events are still to come: the clock cannot be set", size_);
+    now_ = to;
+  }
   /// Drops all events, sets the clock to zero and forgets the peak.
   void clear();
 

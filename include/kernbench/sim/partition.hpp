@@ -92,6 +92,7 @@ class Partition {
   void run_own(Time limit, const std::atomic<bool>* interrupt);
   void run_choices();
   bool has_choices() const { return !choices_.empty() || !choosing_.empty(); }
+  bool idle() const { return queue_.size() == 0 && mail_.empty() && !has_choices(); }
   /// Nothing happens here before this.
   Time next_time() const { return has_choices() ? now() : std::min(queue_.bound(), mail_.next()); }
   void deliver(const Letter& letter);

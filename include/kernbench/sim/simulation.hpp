@@ -56,6 +56,11 @@ class Simulation {
   Time now() const;
   Counters counters() const;
 
+  /// Whether nothing is scheduled and no letter is under way. Not while it runs.
+  bool idle() const;
+  /// Moves all clocks of an idle simulation, also back: what is scheduled from then on happens as seen from there.
+  void set_clock(Time to);
+
   /// Runs until nothing is left, or one of the other outcomes. An exception that a process or a handler lets
   /// escape ends the run like a `stop` of its partition and is thrown from here; of several, the one of the
   /// earliest (time, partition).

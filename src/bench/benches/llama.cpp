@@ -124,11 +124,7 @@ class LlamaBench {
     if (report_.verify()) make_numbers();
     on_ranks([&](int rank) { prepare(rank); });
     auto rows = rows_of([&] {
-      on_ranks([&](int rank) {
-        Tensor& x = inputs_[static_cast<std::size_t>(rank)];
-        for (int step = 0; step < steps; ++step)
-          result(rank) = layers_[static_cast<std::size_t>(rank)]->forward(x);
-      });
+      for (int i = 0; i < steps; ++i) on_ranks([&](int rank) { step(rank); });
     });
     if (report_.verify()) compare();
     const auto [bound, limit] = all_reduce_bound(torch_, model_, run_, ranks_);
@@ -168,6 +164,13 @@ class LlamaBench {
   bool copies_weights() const { return layers_.front()->copies_weights(); }
 
  private:
+  /// A step begins when the one before it has ended on all ranks: the host has to have a token before the next one. Its result
+  /// lies where the last one's did.
+  void step(int rank) {
+    result(rank) = Tensor();
+    result(rank) = layers_[static_cast<std::size_t>(rank)]->forward(inputs_[static_cast<std::size_t>(rank)]);
+  }
+
   void on_ranks(const std::function<void(int)>& fn) {
     spawn(
         torch_,
@@ -428,7 +431,8 @@ Bench llama() {
                      "prefill: all tokens of the context at once; decode: one token of each sequence"),
        Param::integer("batch", 1, extent, "sequences"),
        Param::integer("context", 2048, {1, 1 << 24}, "tokens of a sequence; in decode with the new one"),
-       Param::integer("steps", 1, {1, 1000}, "decode steps one after the other, at the same context"),
+       Param::integer("steps", 1, {1, 1000},
+                      "steps, each when the one before it has ended; in decode at the same context"),
        Param::choice("dtype", "bf16", {"bf16", "f16"}, "of weights, activations and cache"),
        Param::integer("hidden", 256, extent, "custom: width of the model"),
        Param::integer("ffn", 512, extent, "custom: width of the hidden layer"),
