@@ -5,6 +5,7 @@ namespace kernbench {
 Registry builtin_registry() {
   Registry registry{topology::builtin_registry(), {}, ccl::builtin_registry()};
   registry.benches.add(bench::ccl_allreduce());
+  registry.benches.add(bench::ccl_neighbour());
   registry.benches.add(bench::matmul_composite());
   registry.benches.add(bench::gpt3_qkv());
   registry.benches.add(bench::milestone_gqa_llama70b());

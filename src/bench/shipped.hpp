@@ -6,6 +6,7 @@
 namespace kernbench::bench {
 
 Bench ccl_allreduce();
+Bench ccl_neighbour();
 Bench matmul_composite();
 Bench gpt3_qkv();
 Bench milestone_gqa_llama70b();
