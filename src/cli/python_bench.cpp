@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/text.hpp"
 #include "kernbench/error.hpp"
 
 namespace kernbench::cli {
@@ -31,16 +32,16 @@ bool names_python_file(std::string_view word) {
   return word.ends_with(".py") || word.find(".py:") != std::string_view::npos;
 }
 
-/// `--bench f.py:name`, `--bench=f.py:name`, `describe f.py:name`, `plot DIR`.
-bool wants_python(int argc, char** argv) {
-  if (argc > 1 && std::string_view(argv[1]) == "plot") return true;
+/// What needs Python: `--bench f.py:name`, `--bench=f.py:name`, `describe f.py:name`, `plot DIR`. Empty: nothing does.
+std::string python_part(int argc, char** argv) {
+  if (argc > 1 && std::string_view(argv[1]) == "plot") return "plot";
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
-    if (word.starts_with("--bench=") && names_python_file(word)) return true;
+    if (word.starts_with("--bench=") && names_python_file(word)) return argv[i];
     if ((word == "--bench" || word == "describe") && i + 1 < argc && names_python_file(argv[i + 1]))
-      return true;
+      return fmt::format("{} {}", word, argv[i + 1]);
   }
-  return false;
+  return "";
 }
 
 /// Where the package lies beside this program: in a build folder, or installed.
@@ -59,19 +60,23 @@ void add_package_to_path() {
   }
 }
 
-[[noreturn]] void refuse(const std::string& what) {
+[[noreturn]] void refuse(const std::string& part, const std::string& what) {
   throw InputError(
-      {"cli.no-python", "--bench", what,
+      {"cli.no-python", printable(part), what,
        "'make python' finds an interpreter and builds the package; then 'python3 -m kernbench …' "
        "does the same from any interpreter that has it"});
 }
 
 }  // namespace
 
-void hand_over_to_python(int argc, char** argv) {
-  if (!wants_python(argc, argv)) return;
-  const std::string interpreter = KERNBENCH_PYTHON;
-  if (interpreter.empty()) refuse("this is a bench of a Python file, but KernBench was built without Python");
+void hand_over_to_python(int argc, char** argv) { hand_over_to(KERNBENCH_PYTHON, argc, argv); }
+
+void hand_over_to(const std::string& interpreter, int argc, char** argv) {
+  const std::string part = python_part(argc, argv);
+  if (part.empty()) return;
+  if (interpreter.empty())
+    refuse(part, part == "plot" ? "figures are drawn by Python, but KernBench was built without it"
+                                : "this is a bench of a Python file, but KernBench was built without Python");
   add_package_to_path();
   std::vector<std::string> words = {interpreter, "-c", kProgram};
   words.insert(words.end(), argv + 1, argv + argc);
@@ -79,7 +84,7 @@ void hand_over_to_python(int argc, char** argv) {
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
   ::execv(interpreter.c_str(), pointers.data());
-  refuse(fmt::format("{} cannot be executed: {}", interpreter, std::strerror(errno)));
+  refuse(part, fmt::format("{} cannot be executed: {}", interpreter, std::strerror(errno)));
 }
 
 }  // namespace kernbench::cli

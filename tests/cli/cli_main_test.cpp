@@ -7,6 +7,7 @@
 #include <functional>
 #include <stdexcept>
 
+#include "cli/python_bench.hpp"
 #include "kernbench/distributed.hpp"
 #include "kernbench/error.hpp"
 
@@ -30,6 +31,32 @@ Called call(std::vector<std::string> words, AnyRegistry& registry) {
   const int exit_code = cli_main(static_cast<int>(argv.size()), argv.data(), registry);
   const std::string out = ::testing::internal::GetCapturedStdout();
   return {exit_code, out, ::testing::internal::GetCapturedStderr()};
+}
+
+/// What a build without Python says to these words; empty: it goes on.
+std::string said_without_python(std::vector<std::string> words) {
+  words.insert(words.begin(), "kernbench");
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  try {
+    cli::hand_over_to("", static_cast<int>(argv.size()), argv.data());
+  } catch (const InputError& e) {
+    EXPECT_EQ(e.id(), "cli.no-python");
+    EXPECT_THAT(e.hint(), HasSubstr("make python"));
+    return e.where() + ": " + e.message();
+  }
+  return "";
+}
+
+TEST(CliMain, BuiltWithoutPythonSaysWhatNeedsIt) {
+  EXPECT_EQ(said_without_python({"run", "--bench", "f.py:name"}),
+            "--bench f.py:name: this is a bench of a Python file, but KernBench was built without Python");
+  EXPECT_THAT(said_without_python({"run", "--bench=f.py"}), HasSubstr("--bench=f.py: this is a bench"));
+  EXPECT_THAT(said_without_python({"describe", "f.py:name"}),
+              HasSubstr("describe f.py:name: this is a bench"));
+  EXPECT_EQ(said_without_python({"plot", "swept"}),
+            "plot: figures are drawn by Python, but KernBench was built without it");
+  EXPECT_EQ(said_without_python({"run", "--bench", "matmul-composite"}), "");
 }
 
 TEST(CliMain, ServesAUsersOwnImpl) {
