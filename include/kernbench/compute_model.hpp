@@ -48,7 +48,7 @@ class MatrixModel {
   virtual ~MatrixModel() = default;
   /// What the scheduler cuts a composite into: every step is at most so large. Every extent is at least 1.
   virtual TileShape tile() const = 0;
-  /// Of a product in one piece: a `dot` of any size, or a step of a composite. The products of a batch follow each other.
+  /// What a product takes in one piece: a `dot` of any size, or a step of a composite. Those of a batch follow each other.
   virtual double cycles(const Product& product) const = 0;
   /// What it moves of the bytes that operands and result have; by default all of them, once. `all` is that of a whole batch.
   virtual Moved moved(const Product& /*product*/, const Moved& all) const { return all; }

@@ -31,7 +31,7 @@ struct TimeChange {
   Time by() const { return after - before; }
 };
 
-/// Of the energy: a part in pJ, the power in W.
+/// A figure of the energy that changed: a part in pJ, the power in W.
 struct FigureChange {
   std::string name, unit;
   double before = 0, after = 0;

@@ -31,7 +31,7 @@ class EnergyMeter final : public device::OpSink {
   void submitted(const TransferRequest& transfer);
   /// All of its records have come.
   void forget(std::uint32_t request) { requests_.erase(request); }
-  /// Of all records so far.
+  /// What all records so far add up to.
   trace::EnergyReport report() const;
 
   void append(int partition, const device::OpRecord& record) override;

@@ -159,7 +159,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   /// What `log` would say, also with LogStorage::none.
   std::uint64_t log_hash() const;
   trace::Summary log_summary() const;
-  /// Of everything so far, also with LogStorage::none; nothing if the machine has no prices.
+  /// What everything so far took, also with LogStorage::none; nothing if the machine has no prices.
   std::optional<trace::EnergyReport> energy() const;
   const std::vector<data::Hazard>& hazards();
 
