@@ -457,9 +457,10 @@ LinkUse Fabric::use(LinkId id) const {
   return use;
 }
 
-/// Links with models may remember: they are never at rest.
+/// Links with models may remember: they are never at rest. Nor are those of which more is noted than what they carried.
 bool Fabric::at_rest(Time now) const {
-  return models_.none() && watcher_ == nullptr && std::ranges::all_of(links_, [now](const LinkState& link) {
+  return models_.none() && !notes_.kept() && watcher_ == nullptr &&
+         std::ranges::all_of(links_, [now](const LinkState& link) {
            return !link.passages && link.free_at <= now && link.passed_until <= now && link.instant < now;
          });
 }
