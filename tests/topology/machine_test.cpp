@@ -173,8 +173,9 @@ TEST(LoadMachine, RefusesWrongTypes) {
   expect_refused_at(replaced(text, "    w: 4", "    w: [4]"), "w: [4]", "param.type");
   expect_refused_at(replaced(text, "size_mm: [18, 14]", "size_mm: 18"), "size_mm: 18", "param.type");
   expect_refused_at(replaced(text, "size_mm: [18, 14]", "size_mm: [18, 14, 3]"), "size_mm: [", "param.type");
-  expect_refused_at(replaced(text, "fabric:\n  packet_bytes: 256", "fabric: 256"), "fabric: 256",
-                    "topology.type");
+  const std::string fabric =
+      text.substr(text.find("fabric:\n"), text.find("launch:") - text.find("fabric:\n"));
+  expect_refused_at(replaced(text, fabric, "fabric: 256\n"), "fabric: 256", "topology.type");
   expect_refused_at(replaced(text, "switch: {kind: switch", "switch: {kind: router"), "kind: router",
                     "topology.kind");
 }
