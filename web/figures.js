@@ -29,7 +29,7 @@ export function labelled(path) {
   return unit ? `${name} (${unit})` : name;
 }
 
-const EDGE_LEFT = 64, EDGE_RIGHT = 16, EDGE_TOP = 12, EDGE_BOTTOM = 46;
+const LEAST_LEFT = 64, EDGE_RIGHT = 16, EDGE_TOP = 12, EDGE_BOTTOM = 46;
 
 /** Ticks of a logarithmic axis: powers of ten, with 2 and 5 between them where there are few. */
 export function logTicks(low, high) {
@@ -68,18 +68,21 @@ function xTicks(scale, values, room) {
   return wanted.filter((v) => { const at = scale.at(v) * room; if (at - end < 46) return false; end = at; return true; });
 }
 
+/** Where an axis begins: right of its name and of its longest tick. */
+const edgeFor = (shown) => Math.max(LEAST_LEFT, 34 + 7.2 * Math.max(0, ...shown.map((v) => figure(v).length)));
+
 /** Series are {name, points: [[x, y, tip]], dashed}. */
 export function lineChart(series, { x, y, logX, logY, lines = "" }) {
   const xs = series.flatMap((s) => s.points.map((p) => p[0])), ys = series.flatMap((s) => s.points.map((p) => p[1]));
   if (xs.length === 0) return make("p", { class: "muted" }, "No point has both values.");
-  const across = scaleOf(xs, logX, false), up = scaleOf(ys, logY, !logY);
+  const across = scaleOf(xs, logX, false), up = scaleOf(ys, logY, !logY), edge = edgeFor(up.ticks);
   const drawing = fitted(360, `${y} against ${x}`, (width) => {
-    const room = width - EDGE_LEFT - EDGE_RIGHT, height = 360 - EDGE_TOP - EDGE_BOTTOM;
-    const px = (v) => EDGE_LEFT + across.at(v) * room, py = (v) => EDGE_TOP + (1 - up.at(v)) * height;
-    const parts = up.ticks.map((v) => [svg("path", { class: "axis", d: `M${EDGE_LEFT} ${py(v)}H${width - EDGE_RIGHT}` }), svg("text", { x: EDGE_LEFT - 8, y: py(v) + 4, "text-anchor": "end" }, figure(v))]);
+    const room = width - edge - EDGE_RIGHT, height = 360 - EDGE_TOP - EDGE_BOTTOM;
+    const px = (v) => edge + across.at(v) * room, py = (v) => EDGE_TOP + (1 - up.at(v)) * height;
+    const parts = up.ticks.map((v) => [svg("path", { class: "axis", d: `M${edge} ${py(v)}H${width - EDGE_RIGHT}` }), svg("text", { x: edge - 8, y: py(v) + 4, "text-anchor": "end" }, figure(v))]);
     for (const v of xTicks(across, xs, room))
       parts.push(svg("path", { class: "axis", d: `M${px(v)} ${EDGE_TOP + height}v5` }), svg("text", { x: px(v), y: 360 - EDGE_BOTTOM + 20, "text-anchor": "middle" }, typeof v === "number" ? figure(v + 0) : v));
-    parts.push(svg("text", { class: "strong", x: EDGE_LEFT + room / 2, y: 352, "text-anchor": "middle" }, x),
+    parts.push(svg("text", { class: "strong", x: edge + room / 2, y: 352, "text-anchor": "middle" }, x),
       svg("text", { class: "strong", x: -(EDGE_TOP + height / 2), y: 14, transform: "rotate(-90)", "text-anchor": "middle" }, y));
     series.forEach((s, i) => {
       const colour = seriesColour(i), sorted = [...s.points].sort((a, b) => across.at(a[0]) - across.at(b[0]));
@@ -99,14 +102,14 @@ function keyOf(names, title) {
 
 /** Bars side by side: groups are names, series {name, values: one for each group}. */
 export function barChart(groups, series, { y, height = 320 }) {
-  const high = Math.max(...series.flatMap((s) => s.values)) * 1.12 || 1;
+  const high = Math.max(...series.flatMap((s) => s.values)) * 1.12 || 1, marks = ticks(0, high, 5), edge = edgeFor(marks);
   const drawing = fitted(height, y, (width) => {
-    const room = width - EDGE_LEFT - EDGE_RIGHT, tall = height - EDGE_TOP - EDGE_BOTTOM, wide = room / groups.length, bar = Math.min(34, (wide * 0.82) / series.length);
+    const room = width - edge - EDGE_RIGHT, tall = height - EDGE_TOP - EDGE_BOTTOM, wide = room / groups.length, bar = Math.min(34, (wide * 0.82) / series.length);
     const py = (v) => EDGE_TOP + (1 - v / high) * tall;
-    const parts = ticks(0, high, 5).map((v) => [svg("path", { class: "axis", d: `M${EDGE_LEFT} ${py(v)}H${width - EDGE_RIGHT}` }), svg("text", { x: EDGE_LEFT - 8, y: py(v) + 4, "text-anchor": "end" }, figure(v))]);
+    const parts = marks.map((v) => [svg("path", { class: "axis", d: `M${edge} ${py(v)}H${width - EDGE_RIGHT}` }), svg("text", { x: edge - 8, y: py(v) + 4, "text-anchor": "end" }, figure(v))]);
     parts.push(svg("text", { class: "strong", x: -(EDGE_TOP + tall / 2), y: 14, transform: "rotate(-90)", "text-anchor": "middle" }, y));
     groups.forEach((group, g) => {
-      const middle = EDGE_LEFT + wide * (g + 0.5);
+      const middle = edge + wide * (g + 0.5);
       const turned = wide < 78;
       parts.push(svg("text", { x: middle, y: height - EDGE_BOTTOM + 16, "text-anchor": turned ? "end" : "middle", transform: turned ? `rotate(-24 ${middle} ${height - EDGE_BOTTOM + 16})` : null }, group));
       series.forEach((s, i) => {

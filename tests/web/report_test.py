@@ -44,8 +44,10 @@ bench: matmul-composite
 harness: gemm
 vary: {variant: [ref_ref, load_ref, load_load]}
 zip: {M: [32, 8, 128, 4096], K: [128, 128, 64, 4096], N: [128, 32, 64, 32]}
-columns: [pe_exec_ns, results.tflops, utilization.gemm]
-plot: {x: K, y: pe_exec_ns, lines: [variant, M], log: xy}
+columns: [pe_exec_ns, results.tflops, utilization.gemm, op_log_summary.engines.gemm.macs]
+plot:
+  - {x: K, y: pe_exec_ns, lines: [variant, M], log: xy}
+  - {x: K, y: op_log_summary.engines.gemm.macs, lines: variant, log: xy}
 """
 
 
@@ -81,10 +83,12 @@ class ReportPage(unittest.TestCase):
                     for key, value in db.execute("SELECT key, value FROM run")}
 
     def check_quiet(self, page):
-        """No error, no request but for the file itself, and nothing sticks out at the right."""
+        """No error, no request but for the file itself, nothing sticks out at the right, and no figure cuts its numbers off."""
         self.assertEqual(page.errors, [])
         self.assertEqual(page.requests, [(self.at / "report.html").as_uri()])
         self.assertLessEqual(page.run("document.documentElement.scrollWidth - document.documentElement.clientWidth"), 0)
+        self.assertEqual(page.run("[...document.querySelectorAll('#figures svg text, #explore svg text')]"
+                                  ".filter((t) => t.getBoundingClientRect().left < t.closest('svg').getBoundingClientRect().left).map((t) => t.textContent)"), [])
 
     def check_numbers(self, page, facts):
         values = page.run("Object.fromEntries([...document.querySelectorAll('[data-key]')].map((e) => [e.dataset.key, e.dataset.value]))")
