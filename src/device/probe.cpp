@@ -119,14 +119,18 @@ class Prober::Travel final : public FabricWatcher {
     return by_dma ? spec.overhead + spec.look_up : Time();
   }
 
-  /// The way of the first packet of each leg. An engine may split the transfer: the messages behind its first one go the same way.
+  /// The way of the first packet. An engine may split the transfer: then of the first request and its data, and of the last
+  /// acknowledgement.
   void on_link(const Message& message, std::int64_t packet, const Hop& hop, Time start, Time) override {
     if (packet != 0) return;
     const ProbeLeg leg = leg_of(message);
-    std::optional<std::uint64_t>& first = first_[static_cast<std::size_t>(leg)];
-    if (!first) seen_.push_back({message.route->from, leg, start - start_});
-    if (first.value_or(message.key()) != message.key()) return;
-    first = message.key();
+    std::optional<std::uint64_t>& shown = shown_[static_cast<std::size_t>(leg)];
+    if (shown != message.key()) {
+      if (shown && leg != ProbeLeg::ack) return;
+      std::erase_if(seen_, [&](const ProbeHop& known) { return known.leg == leg; });
+      seen_.push_back({message.route->from, leg, start - start_});
+      shown = message.key();
+    }
     seen_.push_back({device_.graph().link(hop.link).to, leg, start + hop.forward - start_});
   }
 
@@ -153,7 +157,7 @@ class Prober::Travel final : public FabricWatcher {
   Time start_, done_;
   Time end_ = Time::never();
   std::vector<ProbeHop> seen_;                         // the hops of messages with a size, in order
-  std::array<std::optional<std::uint64_t>, 3> first_;  // per leg, the message they are of
+  std::array<std::optional<std::uint64_t>, 3> shown_;  // per leg, the message they are of
   Plain message_;
   Direct access_;
   Dma transfer_;

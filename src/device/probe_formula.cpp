@@ -189,15 +189,15 @@ ProbeFormula write_formula(const Graph& graph, const Sizes& sizes, const ProbeCa
 /// the slowest link after the one before it.
 class Windowed {
  public:
-  Windowed(const models::DmaModel& model, Time latency, Bandwidth slowest)
-      : model_(model), latency_(latency), slowest_(slowest) {}
+  Windowed(const models::DmaModel& model, const Sizes& sizes, Time latency, Bandwidth slowest)
+      : model_(model), sizes_(sizes), latency_(latency), slowest_(slowest) {}
 
   /// When the last one ends.
   Time end(const std::vector<models::DmaRows>& requests) {
     for (const models::DmaRows& request : requests) {
       const Bytes bytes = request.bytes();
       while (!open_.empty() && !model_.may_request(load_, bytes)) oldest_ends();
-      open_.push_back({bytes, std::max(now_ + round_trip(bytes), last_ + slowest_.time_for(bytes))});
+      open_.push_back({bytes, std::max(now_ + round_trip(bytes), last_ + time_on_link(bytes))});
       last_ = open_.back().end;
       ++load_.requests;
       load_.bytes += bytes;
@@ -205,7 +205,8 @@ class Windowed {
     }
     return last_;
   }
-  Time round_trip(Bytes bytes) const { return latency_ + slowest_.time_for(bytes); }
+  Time time_on_link(Bytes bytes) const { return slowest_.time_for(sizes_.on_link(bytes)); }
+  Time round_trip(Bytes bytes) const { return latency_ + time_on_link(bytes); }
   Bytes most_in_flight() const { return most_; }
 
  private:
@@ -221,6 +222,7 @@ class Windowed {
   }
 
   const models::DmaModel& model_;
+  const Sizes& sizes_;
   const Time latency_;
   const Bandwidth slowest_;
   std::deque<Open> open_;
@@ -236,8 +238,10 @@ void add_window(const Machine& machine, const ProbeCase& what, Time issue, Probe
   if (model->whole()) return;
   std::vector<models::DmaRows> requests;
   model->split({.offset = what.offset, .row_bytes = what.bytes.count()}, requests);
+  const Sizes sizes(machine);
   const Time alone = formula.parts.total() - issue;
-  Windowed windowed(*model, alone - formula.parts.serialization, formula.bottleneck);
+  const Time data = formula.bottleneck.time_for(sizes.on_link(what.bytes));
+  Windowed windowed(*model, sizes, alone - data, formula.bottleneck);
   const Time end = windowed.end(requests);
   if (end > alone) formula.parts.window = end - alone;
   for (ProbeHop& hop : formula.hops)
@@ -246,8 +250,9 @@ void add_window(const Machine& machine, const ProbeCase& what, Time issue, Probe
   Bytes longest;
   for (const models::DmaRows& request : requests) {
     longest = std::max(longest, request.bytes());
-    formula.exact &= requests.size() == 1 ||
-                     (request.row_bytes % packet == 0 && formula.bottleneck.is_whole_time(request.bytes()));
+    formula.exact &=
+        requests.size() == 1 ||
+        (request.row_bytes % packet == 0 && formula.bottleneck.is_whole_time(sizes.on_link(request.bytes())));
   }
   if (requests.size() > 1) formula.window = {windowed.most_in_flight(), windowed.round_trip(longest)};
 }

@@ -24,7 +24,8 @@ std::vector<Case> cases() {
           {"tp-mlp", "small", {"hidden=256", "ffn=512", "tokens=16"}},
           {"milestone-gqa-llama70b", "default", {"scale=validation"}},
           {"llama", "small", {"model=custom", "batch=3", "context=40"}},
-          {"traffic", "small", {"load=0.3", "messages=10"}}};
+          {"traffic", "small", {"load=0.3", "messages=10"}},
+          {"ccl-neighbour", "small", {"rounds=2"}}};
 }
 
 RunResult run_on(const Case& what, const std::vector<std::string>& set, bool packets) {

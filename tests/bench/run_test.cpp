@@ -228,8 +228,8 @@ TEST(RunJson, HasEveryKey) {
   for (const auto& [key, value] : json.items()) keys.push_back(key);
   EXPECT_THAT(keys, ElementsAre("kernbench", "bench", "options", "device", "machine", "ccl", "ok", "verified",
                                 "complaints", "failure", "sim", "launches", "op_log_summary", "stages",
-                                "utilization", "links", "energy", "lower_bound_ns", "critical_path",
-                                "hazards", "warnings", "results", "wall"));
+                                "utilization", "links", "push_back", "energy", "lower_bound_ns",
+                                "critical_path", "hazards", "warnings", "results", "wall"));
   EXPECT_EQ(json["options"]["M"], 64);
   EXPECT_EQ(json["options"]["variant"], "ref_ref");
   EXPECT_TRUE(json["verified"].is_null());

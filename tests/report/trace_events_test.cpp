@@ -47,7 +47,8 @@ TEST_F(TraceEvents, OfEveryShippedBenchKeepTheRules) {
       {"tp-mlp", {"hidden=256", "ffn=512", "tokens=16"}},
       {"milestone-gqa-llama70b", {"scale=validation", "output="}},
       {"llama", {"model=custom", "context=16"}},
-      {"traffic", {"load=0.5", "messages=5"}}};
+      {"traffic", {"load=0.5", "messages=5"}},
+      {"ccl-neighbour", {"rounds=2"}}};
   const Registry registry = builtin_registry();
   for (const Bench& bench : registry.benches.all())
     EXPECT_THAT(benches, Contains(Pair(bench.name, _))) << "give it options that make it small";

@@ -35,6 +35,7 @@ SMALL = {
     "milestone-gqa-llama70b": ["scale=validation"],
     "llama": ["model=custom", "batch=3", "context=40", "--verify-data", "--topology", "small"],
     "traffic": ["load=0.5", "messages=5", "--verify-data"],
+    "ccl-neighbour": ["--verify-data"],
 }
 
 
