@@ -126,7 +126,8 @@ class Prober::Travel final : public FabricWatcher {
     const ProbeLeg leg = leg_of(message);
     std::optional<std::uint64_t>& shown = shown_[static_cast<std::size_t>(leg)];
     if (shown != message.key()) {
-      if (shown && leg != ProbeLeg::ack) return;
+      const bool begins = &hop == message.route->hops.data();
+      if (shown && !(begins && leg == ProbeLeg::ack)) return;
       std::erase_if(seen_, [&](const ProbeHop& known) { return known.leg == leg; });
       seen_.push_back({message.route->from, leg, start - start_});
       shown = message.key();

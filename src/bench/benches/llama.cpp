@@ -124,7 +124,7 @@ class LlamaBench {
     if (report_.verify()) make_numbers();
     on_ranks([&](int rank) { prepare(rank); });
     auto rows = rows_of([&] {
-      for (int i = 0; i < steps; ++i) on_ranks([&](int rank) { step(rank, steps > 1); });
+      for (int i = 0; i < steps; ++i) on_ranks([&](int rank) { step(rank, i + 1 == steps); });
     });
     if (report_.verify()) compare();
     const auto [bound, limit] = all_reduce_bound(torch_, model_, run_, ranks_);
@@ -164,12 +164,12 @@ class LlamaBench {
   bool copies_weights() const { return layers_.front()->copies_weights(); }
 
  private:
-  /// A step begins when the one before it has ended on all ranks: the host has to have a token before the next one. Results that
-  /// nobody looks at go, so that every step finds the memory as the one before it did.
-  void step(int rank, bool others_follow) {
+  /// A step begins when the one before it has ended on all ranks: the host has to have a token before the next one. Only
+  /// the last result stays, so that every step finds the memory as the one before it did.
+  void step(int rank, bool is_last) {
     const auto i = static_cast<std::size_t>(rank);
     const Tensor y = layers_[i]->forward(inputs_[i]);
-    if (report_.verify() || !others_follow) result(rank) = y;
+    if (is_last) result(rank) = y;
   }
 
   void on_ranks(const std::function<void(int)>& fn) {
