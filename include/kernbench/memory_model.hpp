@@ -23,6 +23,8 @@
 // kernbench/testing/model_contracts.hpp checks this for any model.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -77,6 +79,10 @@ class MemoryModel {
 
 /// A memory that knows when a burst is through as soon as it is asked for, whoever comes later. It may be asked late, in
 /// the order of arrival: so it costs no events.
+///
+/// One that can be copied takes turns: a pseudo-channel takes the bursts of different issuers, and of one issuer's reads and
+/// writes, in turn, each issuer's in order. A burst is then asked for when its channel takes it: not before `free_at`. Who is
+/// alone is served ahead of time; when somebody comes between, what was not yet taken is asked for again, from a copy.
 class PromptMemory : public MemoryModel {
  public:
   explicit PromptMemory(const MemoryPlace& place) : answers_(place.answers) {}
@@ -91,6 +97,22 @@ class PromptMemory : public MemoryModel {
   /// Consecutive bursts, asked for one by one, `period` apart: when all are through.
   virtual Time serve_series(std::int64_t first, std::int64_t count, Direction direction, Time at,
                             Time period);
+
+  // Turns.
+  /// The same memory in the same state; null: it takes every burst as it comes, whoever asks.
+  virtual std::unique_ptr<PromptMemory> copy() const { return nullptr; }
+  /// Goes into the state of `other`, which is a copy of this one.
+  virtual void become(const PromptMemory& /*other*/) {}
+  virtual std::size_t channels() const { return 1; }
+  virtual std::size_t channel_of(std::int64_t /*burst*/) const { return 0; }
+  /// When the channel can take its next burst.
+  virtual Time free_at(std::size_t /*channel*/) const { return {}; }
+  /// When the last burst so far was taken.
+  virtual Time taken_by() const { return {}; }
+
+ protected:
+  /// When a burst that is asked for at `at` is taken.
+  Time taken_at(std::int64_t burst, Time at) const { return std::max(at, free_at(channel_of(burst))); }
 
  private:
   MemoryAnswers& answers_;

@@ -42,6 +42,15 @@ Time Arrivals::next_time() const {
   return next;
 }
 
+Time Arrivals::next_time_but(std::uint32_t issuer) const {
+  Time next = Time::never();
+  for (std::size_t i = next_lone_; i < lone_.size() && next == Time::never(); ++i)
+    if (lone_[i].access->issuer() != issuer) next = lone_[i].tail;
+  for (const Coming& coming : runs_)
+    if (coming.access->issuer() != issuer) next = std::min(next, coming.next_tail());
+  return next;
+}
+
 Arrivals::Packets Arrivals::next(Time until) {
   const bool has_lone = next_lone_ < lone_.size() && lone_[next_lone_].tail <= until;
   if (!runs_.empty()) {

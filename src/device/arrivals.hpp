@@ -24,6 +24,8 @@ class Arrivals {
   Packets next(Time until);
   /// When the next one is here; `never` if none is known of.
   Time next_time() const;
+  /// When the next one of somebody but this issuer is here.
+  Time next_time_but(std::uint32_t issuer) const;
 
   // For the fabric: see Message.
   void packet(Access& access, std::int64_t packet, Time tail) { lone_.push_back({&access, packet, tail}); }

@@ -186,6 +186,13 @@ void Fabric::more_is_ready(Message& message) {
   message.route->source->hear_of(message);
 }
 
+void Fabric::less_is_ready(Message& message, std::int64_t from) {
+  const bool is_open = !message.lane_ || message.lane_->sends(message);
+  if (is_open) message.route->source->take_back();
+  message.ready.shrink(from);
+  message.wait_for_packets();
+}
+
 void Fabric::signal(const SignalRoute& route, sim::Event& event) {
   simulation_.partition(route.partition)
       .post(simulation_.partition(route.last_partition), event, route.latency);

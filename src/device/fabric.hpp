@@ -140,6 +140,8 @@ class Fabric {
   void send(Message& message);
   /// Packets of a message that waits for them may leave: `ready` has more times than before. Called in the partition of the sender.
   void more_is_ready(Message& message);
+  /// It is no longer known when packets from this one on may leave; none of them has. The message waits for them again.
+  void less_is_ready(Message& message, std::int64_t from);
   /// Sends a message of no bytes: it pays wires and overheads, waits for nobody, and fires `event` on
   /// arrival.
   void signal(const SignalRoute& route, sim::Event& event);

@@ -7,7 +7,13 @@ namespace kernbench::device {
 
 HbmSlice::HbmSlice(Fabric& fabric, topology::NodeId node, const HbmSpec& spec,
                    std::unique_ptr<models::MemoryModel> model)
-    : HbmMemory(fabric, node, spec), model_(std::move(model)), dram_(*model_->prompt()) {}
+    : HbmMemory(fabric, node, spec),
+      model_(std::move(model)),
+      dram_(*model_->prompt()),
+      takes_turns_(dram_.copy() != nullptr),
+      turns_(dram_),
+      wakes_(*this),
+      all_have_come_(*this) {}
 
 namespace {
 
@@ -40,14 +46,30 @@ class ConsecutiveReads {
   std::size_t next_ = through_.size();
 };
 
+/// When a burst is through that comes at `at` and finds nobody else.
+Time ask(models::PromptMemory& dram, std::int64_t burst, Direction direction, Time at) {
+  return dram.serve(burst, direction, std::max(at, dram.free_at(dram.channel_of(burst))));
+}
+
 }  // namespace
 
 /// All bursts are asked for at once; a packet leaves when the last burst it needs is through.
 void HbmSlice::serve_read(Access& access) {
-  catch_up(partition().now());
-  is_consecutive(access.extent()) ? read_consecutive(access) : read_rows(access);
-  Message& data = access.data();
-  data.route->answers.send(fabric_, data);
+  const Time now = partition().now();
+  const Stream stream{access.issuer(), Direction::read};
+  catch_up(now);
+  come(stream, now);
+  if (turns_.idle()) {
+    Answered* note_of_it = note(access, stream, now);
+    is_consecutive(access.extent()) ? read_consecutive(access) : read_rows(access);
+    noted(note_of_it);
+    promised_by_ = dram_.taken_by();
+    Message& data = access.data();
+    data.route->answers.send(fabric_, data);
+  } else {
+    read_in_turn(access, stream);
+  }
+  watch();
 }
 
 /// Its bursts follow each other.
@@ -84,7 +106,7 @@ void HbmSlice::read_rows(Access& access) {
     end = std::min(end + packet, data.bytes.count());
     while (covered < end) {
       const auto burst = bursts.next();
-      through = std::max(through, dram_.serve(burst.number, Direction::read, now));
+      through = std::max(through, ask(dram_, burst.number, Direction::read, now));
       note_served(spec_.burst);
       covered = burst.end;
     }
@@ -95,14 +117,17 @@ void HbmSlice::read_rows(Access& access) {
 /// Serves what has arrived by now. Writes are looked at only when somebody asks, but in the order in which
 /// they came.
 void HbmSlice::catch_up(Time now) {
-  for (Arrivals::Packets in = arrivals_.next(now); in.access; in = arrivals_.next(now)) {
-    if (is_series(in)) {
-      serve_series(in);
-      continue;
-    }
-    for (std::int64_t p = in.first; p < in.end; ++p)
-      serve_packet(*in.access, p, in.at + in.period * (p - in.first));
-  }
+  for (Arrivals::Packets in = arrivals_.next(now); in.access; in = arrivals_.next(now)) take_packets(in);
+  take_turns(now);
+}
+
+void HbmSlice::take_packets(const Arrivals::Packets& packets) {
+  const Stream stream{packets.access->issuer(), Direction::write};
+  take_turns(packets.at);
+  come(stream, packets.at);
+  if (turns_.idle() && is_series(packets)) return serve_series(packets);
+  for (std::int64_t p = packets.first; p < packets.end; ++p)
+    serve_packet(*packets.access, p, packets.at + packets.period * (p - packets.first));
 }
 
 /// Whether every packet completes one burst, each the next one: the first bursts of a row that does not begin with a burst are
@@ -116,31 +141,52 @@ void HbmSlice::serve_series(const Arrivals::Packets& packets) {
   const std::int64_t burst = spec_.burst.count();
   const Extent& extent = packets.access->extent();
   const std::int64_t count = packets.end - packets.first;
+  Answered* note_of_it =
+      note(*packets.access, {packets.access->issuer(), Direction::write}, packets.at, packets.period);
   const Time through = dram_.serve_series(extent.offset / burst + packets.first, count, Direction::write,
                                           packets.at, packets.period);
   Access::Progress& progress = packets.access->progress();
   progress.done = std::max(progress.done, through);
   progress.bytes = packets.end * burst - (extent.rows == 1 ? extent.offset % burst : 0);
   note_served(spec_.burst * count);
+  noted(note_of_it);
 }
 
 /// Serves the bursts whose last byte is in this packet.
 void HbmSlice::serve_packet(Access& access, std::int64_t packet, Time tail) {
   const std::int64_t arrived =
       std::min((packet + 1) * fabric_.packet_bytes().count(), access.data().bytes.count());
+  const Stream stream{access.issuer(), Direction::write};
+  take_turns(tail);
+  if (!turns_.idle()) return write_in_turn(access, stream, arrived, tail);
+  Answered* note_of_it = note(access, stream, tail);
   Access::Progress& progress = access.progress();
-  Bursts bursts(spec_, access.extent(), progress.bytes);
-  while (progress.bytes < arrived) {
+  for (Bursts bursts(spec_, access.extent(), progress.bytes); progress.bytes < arrived;) {
     const Bursts::Burst burst = bursts.next();
-    if (burst.end > arrived) return;
+    if (burst.end > arrived) break;
     progress.bytes = burst.end;
-    progress.done = std::max(progress.done, dram_.serve(burst.number, Direction::write, tail));
+    progress.done = std::max(progress.done, ask(dram_, burst.number, Direction::write, tail));
     note_served(spec_.burst);
   }
+  noted(note_of_it);
 }
 
+/// A write that waits for its turn is acknowledged when its last burst has had it.
 Time HbmSlice::finish_write(Access& access) {
   catch_up(partition().now());
+  OpenAccess* open = find_write(access);
+  if (open) open->delivered = true;
+  if (open && open->missing > 0) {
+    watch();
+    return Time::never();
+  }
+  for (const auto& answered : answered_) {
+    if (answered->access != &access || answered->delivered) continue;
+    answered->delivered = true;
+    answered->done = access.progress().done;
+  }
+  promised_by_ = dram_.taken_by();
+  watch();
   return access.progress().done;
 }
 

@@ -10,6 +10,7 @@ namespace kernbench::device {
 
 enum class Chooser : std::uint8_t {
   memory,  // which requests it serves first; by node
+  turns,   // which bursts its pseudo-channels take; by node
   sends,   // which sends a DMA engine takes first; by node
   cpu,     // whether it goes on, or a send has begun to poll; by node
   stream,  // what a composite takes before the PE's other commands; by node

@@ -115,6 +115,8 @@ void Access::written(Time at) {
   memory_->partition().schedule_at(next_step(), at);
 }
 
+void Access::not_yet_written() { memory_->partition().cancel(next_step()); }
+
 void Access::commit() {
   on_committed();
   step_ = Step::acknowledge;

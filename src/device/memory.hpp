@@ -117,6 +117,8 @@ class alignas(64) Access : private Message, private AccessStep {
   Progress& progress() { return progress_; }
   /// For the memory, after `finish_write` gave no time: it is written, now or later.
   void written(Time at);
+  /// It is not known when, after all: `written` will say again. It is not in the memory yet.
+  void not_yet_written();
   /// Who asks, in the order of the machine.
   std::uint32_t issuer() const { return issuer_.index; }
   /// Data that is read comes in the order of the requests, also out of a memory that would send it in turns.

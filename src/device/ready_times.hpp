@@ -1,6 +1,7 @@
 // When the packets of a message may leave.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "device/small_vector.hpp"
@@ -28,6 +29,15 @@ class ReadyTimes {
       ++steps_.back().end;
     else
       steps_.push_back({at, packets() + 1});
+  }
+
+  /// Only the first so many are known.
+  void shrink(std::int64_t packets) {
+    std::size_t kept = steps_.size();
+    while (kept > 0 && (kept > 1 ? steps_[kept - 2].end : 0) >= packets) --kept;
+    steps_.shrink(kept);
+    if (kept > 0) steps_.back().end = std::min(steps_.back().end, packets);
+    step_ = 0;
   }
 
   std::int64_t packets() const { return steps_.empty() ? 0 : steps_.back().end; }

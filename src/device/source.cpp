@@ -45,6 +45,11 @@ void Source::hear_of(Message& message) {
   ask();
 }
 
+void Source::take_back() {
+  settle();
+  if (!idle()) ask();
+}
+
 /// Among those who come at one instant, who has the smaller class and rank is the older one, and goes first: the order in which
 /// they came must not matter. It has the largest key, and is the last of its ring.
 void Source::put_in_order(Message& newcomer) {

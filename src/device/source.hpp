@@ -37,6 +37,8 @@ class alignas(64) Source {
   void open(Message& message);
   /// An open message has packets that may leave and did not before.
   void hear_of(Message& message);
+  /// Packets of an open message may leave later than was said: what has not started is open again.
+  void take_back();
   /// Takes the link for something else, in turn with the packets.
   void take_turn(const PortUse& use);
   /// The head of somebody else's packet reaches the link: whatever was to start now, or later, waits for it.

@@ -190,10 +190,44 @@ class MemoryTrial : MemoryAnswers {
   sim::MemberEvent<&MemoryTrial::ask> next_;
 };
 
+/// Nobody asks through `request`.
+struct NoAnswers : MemoryAnswers {
+  void through(std::uint64_t, std::int64_t, std::span<const Time>) override {}
+};
+
+/// A copy does what the memory would have done, and a memory that becomes like its copy does it again.
+Complaints broken_copies(const MemoryBehaviour& behaviour, const ParamSet& hbm) {
+  sim::Simulation simulation;
+  NoAnswers nobody;
+  const auto model = behaviour.make(hbm, {simulation.partition(0), nobody});
+  PromptMemory* memory = model->prompt();
+  const auto copy = memory ? memory->copy() : nullptr;
+  if (!copy) return {};
+  Dice dice(4);
+  Time now;
+  for (int i = 0; i < kRounds; ++i) {
+    const std::int64_t burst = dice.pick(0, 10000);
+    const auto direction = dice.pick(0, 2) ? Direction::read : Direction::write;
+    now += Time::from_ps(dice.pick(0, 5000));
+    if (memory->channel_of(burst) >= memory->channels())
+      return {fmt::format("burst {} has no channel", burst)};
+    copy->become(*memory);
+    const auto ask = [&](PromptMemory& whom) {
+      const Time at = std::max(now, whom.free_at(whom.channel_of(burst)));
+      const Time through = whom.serve(burst, direction, at);
+      return std::pair(through, whom.taken_by() >= at);
+    };
+    const auto first = ask(*memory), second = ask(*copy);
+    if (first != second) return {"a copy of it answered something else"};
+    if (!first.second) return {"it took a burst later than `taken_by` says"};
+  }
+  return {};
+}
+
 }  // namespace
 
 Complaints broken_promises(const MemoryBehaviour& behaviour, const ParamSet& hbm) {
-  Complaints all;
+  Complaints all = broken_copies(behaviour, hbm);
   for (unsigned seed = 1; seed <= 20 && all.empty(); ++seed) {
     const MemoryTrial once(behaviour, hbm, seed);
     once.judge(all, behaviour, hbm);

@@ -48,6 +48,15 @@ class PlainHbm final : public PromptMemory {
     return through + access_;
   }
 
+  std::unique_ptr<PromptMemory> copy() const override { return std::make_unique<PlainHbm>(*this); }
+  void become(const PromptMemory& other) override { free_at_ = static_cast<const PlainHbm&>(other).free_at_; }
+  std::size_t channels() const override { return free_at_.size(); }
+  std::size_t channel_of(std::int64_t burst) const override {
+    return static_cast<std::size_t>(burst) % free_at_.size();
+  }
+  Time free_at(std::size_t channel) const override { return free_at_[channel]; }
+  Time taken_by() const override { return *std::max_element(free_at_.begin(), free_at_.end()) - burst_time_; }
+
  private:
   const Time burst_time_;
   const Time access_;

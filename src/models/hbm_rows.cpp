@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "models/shipped.hpp"
@@ -31,17 +32,36 @@ class RowsHbm final : public PromptMemory {
         bursts_per_row_(hbm.integer("row_bytes") / hbm.integer("burst_bytes")),
         banks_(hbm.integer("banks")),
         channels_(static_cast<std::size_t>(hbm.integer("num_pcs"))) {
-    for (Channel& channel : channels_) channel.banks.resize(static_cast<std::size_t>(banks_));
+    all_banks_.resize(channels_.size() * static_cast<std::size_t>(banks_));
   }
 
   Time serve(std::int64_t burst, Direction direction, Time arrival) override {
     const auto channels = static_cast<std::int64_t>(channels_.size());
-    Channel& channel = channels_[static_cast<std::size_t>(burst % channels)];
+    const auto number = static_cast<std::size_t>(burst % channels);
+    Channel& channel = channels_[number];
     const std::int64_t row = burst / channels / bursts_per_row_;
-    Bank& bank = channel.banks[static_cast<std::size_t>(row % banks_)];
+    Bank& bank =
+        all_banks_[number * static_cast<std::size_t>(banks_) + static_cast<std::size_t>(row % banks_)];
     const Time command = open_row(bank, row / banks_, arrival);
-    return transfer(channel, bank, command, direction) + t_.access;
+    const Time through = transfer(channel, bank, command, direction);
+    taken_by_ = std::max(taken_by_, arrival);
+    return through + t_.access;
   }
+
+  std::unique_ptr<PromptMemory> copy() const override { return std::make_unique<RowsHbm>(*this); }
+  void become(const PromptMemory& other) override {
+    const auto& rows = static_cast<const RowsHbm&>(other);
+    channels_ = rows.channels_;
+    all_banks_ = rows.all_banks_;
+    taken_by_ = rows.taken_by_;
+  }
+  std::size_t channels() const override { return channels_.size(); }
+  std::size_t channel_of(std::int64_t burst) const override {
+    return static_cast<std::size_t>(burst) % channels_.size();
+  }
+  /// So early that a bank has time to open another row before the bus is free.
+  Time free_at(std::size_t channel) const override { return channels_[channel].last_end - t_.cycle; }
+  Time taken_by() const override { return taken_by_; }
 
  private:
   struct Bank {
@@ -50,9 +70,31 @@ class RowsHbm final : public PromptMemory {
     Time column_ready;       // earliest next read or write command
     Time activate_ready;
   };
+  /// Starts of booked bus slots, ascending.
+  class Booked {
+   public:
+    static constexpr std::size_t kMost = 64;
+    Time* begin() { return times_.data(); }
+    Time* end() { return times_.data() + size_; }
+    std::size_t size() const { return size_; }
+    void clear() { size_ = 0; }
+    void insert(Time* at, Time time) {
+      std::copy_backward(at, end(), end() + 1);
+      *at = time;
+      ++size_;
+    }
+    /// The first so many.
+    void erase(std::size_t count) {
+      std::copy(begin() + count, end(), begin());
+      size_ -= count;
+    }
+
+   private:
+    std::array<Time, kMost + 1> times_;
+    std::size_t size_ = 0;
+  };
   struct Channel {
-    std::vector<Bank> banks;
-    std::vector<Time> booked;  // starts of booked bus slots, ascending
+    Booked booked;
     Direction direction = Direction::read;
     Time last_end;      // of the last booked slot
     Time closed_until;  // before this no slot is given any more
@@ -104,16 +146,14 @@ class RowsHbm final : public PromptMemory {
 
   /// The first slot from `data` on that is free and does not begin within a refresh.
   Time book(Channel& channel, Time data) {
-    std::vector<Time>& booked = channel.booked;
+    Booked& booked = channel.booked;
     data = outside_refresh(std::max(data, channel.closed_until));
     auto at = std::lower_bound(booked.begin(), booked.end(), data - t_.bus + Time::from_ps(1));
     for (; at != booked.end() && *at < data + t_.bus; ++at) data = outside_refresh(*at + t_.bus);
     booked.insert(at, data);
-    constexpr std::size_t kRemembered = 64;
-    if (booked.size() > kRemembered) {  // the older half is closed, gaps and all
-      const auto half = booked.begin() + kRemembered / 2;
-      channel.closed_until = *(half - 1) + t_.bus;
-      booked.erase(booked.begin(), half);
+    if (booked.size() > Booked::kMost) {  // the older half is closed, gaps and all
+      channel.closed_until = booked.begin()[Booked::kMost / 2 - 1] + t_.bus;
+      booked.erase(Booked::kMost / 2);
     }
     return data;
   }
@@ -122,6 +162,8 @@ class RowsHbm final : public PromptMemory {
   const std::int64_t bursts_per_row_;
   const std::int64_t banks_;
   std::vector<Channel> channels_;
+  std::vector<Bank> all_banks_;  // channel by channel
+  Time taken_by_;
 };
 
 }  // namespace

@@ -22,14 +22,17 @@ void PromptMemory::request(const MemoryRequest& request) {
 }
 
 void PromptMemory::serve_all(std::int64_t first, Direction direction, Time at, std::span<Time> through) {
-  for (Time& burst : through) burst = serve(first++, direction, at);
+  for (Time& burst : through) {
+    burst = serve(first, direction, taken_at(first, at));
+    ++first;
+  }
 }
 
 Time PromptMemory::serve_series(std::int64_t first, std::int64_t count, Direction direction, Time at,
                                 Time period) {
   Time through;
   for (std::int64_t i = 0; i < count; ++i)
-    through = std::max(through, serve(first + i, direction, at + period * i));
+    through = std::max(through, serve(first + i, direction, taken_at(first + i, at + period * i)));
   return through;
 }
 

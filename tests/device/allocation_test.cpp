@@ -55,8 +55,8 @@ TEST(Allocation, FabricHbmAndDmaAllocateNothingOnceTheyRun) {
       sim.run({.until = 100_us});
       const auto allocated = kernbench::testing::allocations() - before;
       EXPECT_GT(sim.counters().events - events, 100'000u);
-      // The call of `run` itself, and a longer queue here and there.
-      EXPECT_LE(allocated, 100) << model << (runs ? ", in one piece" : ", packet by packet");
+      // The call of `run` itself, and a longer queue here and there: of 16 slices, each of 8 channels with two streams.
+      EXPECT_LE(allocated, 200) << model << (runs ? ", in one piece" : ", packet by packet");
     }
 }
 

@@ -36,24 +36,23 @@ Kernels::Span at(double start_ns, double end_ns) { return {Time::from_ns(start_n
 // after it start. Every second step ends an output tile. Step 2 has computed at 108.005; the TCM's write port
 // is held by a packet of the seventh transfer until 109.004, then stores 4 ns. Its DMA-out starts at 113.004,
 // in turn with step 3's fetch: a turn of 0.5 ns ends at 113.005, then its 8 packets go at 1 ns each, and the fetch
-// ends 4 ns later, 128.005. The slice has by then promised the bursts of transfers 1 … 10, to 4.002 + 10 · 16 =
-// 164.002; the write's are through at 172.002, acknowledged 172.004. So transfers 11 and 12, requested at 128.005,
-// come 8 ns later than 12.005 + 16 i, and likewise 13 and 14. Step 4 has stored at 176.005, where a turn of step 5's
-// fetch begins: its DMA-out's packets go from 176.505 on, the fetch ends at 192.005; the write is through behind
-// transfer 14, 4.002 + 8 + 14 · 16 + 8 = 244.002. Step 6 and the fetch of step 7 alike: 248.005, 264.005.
+// ends 4 ns later, 128.005. Its bursts, one for each channel, come from 114.5 on and go in turn with the reads': each waits
+// for the burst in service and for one more, so that the last goes from 132.002 to 140.002, acknowledged 140.004. Reads come
+// 8 ns later from then on: the eighth at 12.005 + 16 · 8 + 8 = 148.005. The second and third DMA-out, 185.004 and 257.004,
+// alike: the last read ends at 12.005 + 16 · 16 + 3 · 8 = 292.005.
 TEST(Composite, TwoByTwoByTwoWithBothOperandsReferenced) {
   Kernels k;
   k.run({0, 0, 0}, gemm, Staging::ref_ref, 64, 128, 64);
   EXPECT_EQ(k.spans(OpKind::tile_dma_in),
             (Spans{at(4, 28.005), at(4, 44.005), at(4, 60.005), at(4, 76.005), at(4, 92.005), at(4, 108.005),
-                   at(60.005, 124.005), at(60.005, 140.005), at(92.005, 156.005), at(92.005, 172.005),
-                   at(128.005, 196.005), at(128.005, 212.005), at(156.005, 228.005), at(156.005, 244.005),
-                   at(192.005, 268.005), at(192.005, 284.005)}));
+                   at(60.005, 124.005), at(60.005, 148.005), at(92.005, 164.005), at(92.005, 180.005),
+                   at(128.005, 196.005), at(128.005, 220.005), at(164.005, 236.005), at(164.005, 252.005),
+                   at(200.005, 268.005), at(200.005, 292.005)}));
   EXPECT_EQ(k.spans(OpKind::tile_gemm),
-            (Spans{at(44.005, 76.005), at(76.005, 113.004), at(108.005, 144.005), at(140.005, 176.005),
-                   at(172.005, 208.005), at(212.005, 248.005), at(244.005, 280.005), at(284.005, 320.005)}));
+            (Spans{at(44.005, 76.005), at(76.005, 113.004), at(108.005, 144.005), at(148.005, 185.004),
+                   at(180.005, 216.005), at(220.005, 257.004), at(252.005, 288.005), at(292.005, 328.005)}));
   EXPECT_EQ(k.spans(OpKind::tile_dma_out),
-            (Spans{at(113.004, 172.004), at(176.005, 244.004), at(248.005, 284.004), at(320.005, 336.010)}));
+            (Spans{at(113.004, 140.004), at(185.004, 212.004), at(257.004, 284.004), at(328.005, 344.010)}));
 }
 
 /// How long the matrix unit computes, record by record.
@@ -95,20 +94,21 @@ TEST(MatrixUnit, IsFilledOncePerComposite) {
 
 // A in the TCM (16 KiB, loaded 3 … 75.005), B from HBM: one transfer of 16 ns a step, so fetch and GEMM keep
 // up with it. The composite waits for A: 75.005 + 1. Fetches now follow each other without a gap, and every
-// second one lets the 8 packets of a DMA-out pass at the TCM's read port (4 ns): step 4's ends at 168.010. The first
-// DMA-out is through behind transfers 1 … 6, 76.007 + 6 · 16 + 8 = 180.007; transfers 7 and 8 come 8 ns later.
+// second one lets the 8 packets of a DMA-out pass at the TCM's read port (4 ns): step 4's ends at 168.010. The bursts of the
+// first DMA-out, which begins at 153.009, go in turn with those of transfers 5 and 6; the last is through at 180.007. Transfer 6 then has
+// its last burst at 180.007 + 8, and packets that had to wait for it go at 1 ns each: 190.510.
 TEST(Composite, TwoByTwoByTwoWithOneOperandResident) {
   Kernels k;
   k.run({0, 0, 0}, gemm, Staging::load_ref, 64, 128, 64);
   EXPECT_EQ(k.spans(OpKind::dma_read), (Spans{at(3, 75.005)}));
   EXPECT_EQ(k.spans(OpKind::tile_dma_in),
             (Spans{at(76.005, 100.010), at(76.005, 116.010), at(76.005, 132.010), at(116.010, 148.010),
-                   at(132.010, 164.010), at(148.010, 180.010), at(168.010, 204.010), at(184.010, 220.010)}));
+                   at(132.010, 164.010), at(148.010, 190.510), at(168.010, 204.010), at(184.010, 231.010)}));
   EXPECT_EQ(k.spans(OpKind::tile_gemm),
-            (Spans{at(100.010, 132.010), at(116.010, 153.009), at(132.010, 164.010), at(148.010, 188.010),
-                   at(168.010, 200.010), at(184.010, 224.010), at(204.010, 236.010), at(220.010, 260.010)}));
+            (Spans{at(100.010, 132.010), at(116.010, 153.009), at(132.010, 164.010), at(148.010, 189.009),
+                   at(168.010, 200.010), at(190.510, 230.009), at(209.510, 241.510), at(231.010, 270.509)}));
   EXPECT_EQ(k.spans(OpKind::tile_dma_out),
-            (Spans{at(153.009, 180.009), at(188.010, 220.009), at(224.010, 240.515), at(260.010, 276.015)}));
+            (Spans{at(153.009, 180.009), at(189.009, 220.009), at(230.009, 246.014), at(270.509, 286.514)}));
 }
 
 // Both in the TCM: loads of 16 KiB each, 3 … 75.005 and 4 … 139.005; then a step every 16 ns, and 4 ns

@@ -1,6 +1,7 @@
 // The model of a machine's memory, asked by itself.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 
 #include "kernbench/machine.hpp"
@@ -17,6 +18,11 @@ class Dram : models::MemoryAnswers {
 
   Time serve(std::int64_t burst, models::Direction direction, Time at) {
     return model_->prompt()->serve(burst, direction, at);
+  }
+  /// When its channel takes it.
+  Time take(std::int64_t burst, models::Direction direction, Time at) {
+    const models::PromptMemory& memory = *model_->prompt();
+    return serve(burst, direction, std::max(at, memory.free_at(memory.channel_of(burst))));
   }
   void serve_all(std::int64_t first, models::Direction direction, Time at, std::span<Time> through) {
     model_->prompt()->serve_all(first, direction, at, through);

@@ -55,7 +55,7 @@ class Reads final : public Access {
 // their data at 264,004 ps. In one piece, PE 6's arrival was known first; packet by packet, PE 0's is, for its last
 // packet's head comes 2 ns before its tail, that of PE 6 1 ns.
 // Then both ask for 4 KiB of slice 2, 122 ps away from each. Of its 8 channels' bursts of 8 ns, PE 0, whose node comes
-// first, gets two rounds: packets 0 … 7 leave from 8 ns on, 8 … 15 from 16 ns on. PE 6 gets the next two.
+// first, gets the first round and the third: packets 0 … 7 leave from 8 ns on, 8 … 15 from 24 ns on. PE 6 gets the other two.
 TEST(RequestsOfOneInstant, AreServedByIssuer) {
   for (const bool runs : {true, false}) {
     Machine machine({}, "default", {.runs = runs});
@@ -65,8 +65,8 @@ TEST(RequestsOfOneInstant, AreServedByIssuer) {
     zero.begin_at(191'598_ps);
     machine.run();
     const Time both = 264'004_ps;
-    EXPECT_EQ(zero.done, (std::vector{both, both + 122_ps + 8_ns + 16_ns + 122_ps})) << runs;
-    EXPECT_EQ(six.done, (std::vector{both, both + 122_ps + 24_ns + 16_ns + 122_ps})) << runs;
+    EXPECT_EQ(zero.done, (std::vector{both, both + 122_ps + 24_ns + 8_ns + 122_ps})) << runs;
+    EXPECT_EQ(six.done, (std::vector{both, both + 122_ps + 32_ns + 8_ns + 122_ps})) << runs;
   }
 }
 
