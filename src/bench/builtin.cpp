@@ -13,6 +13,7 @@ Registry builtin_registry() {
   registry.benches.add(bench::tp_mlp());
   registry.benches.add(bench::llama());
   registry.benches.add(bench::traffic());
+  registry.benches.add(bench::memory());
   return registry;
 }
 

@@ -14,5 +14,6 @@ Bench va_offset_verify();
 Bench tp_mlp();
 Bench llama();
 Bench traffic();
+Bench memory();
 
 }  // namespace kernbench::bench

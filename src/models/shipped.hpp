@@ -14,5 +14,7 @@ VectorFactory lane_vector_unit();
 MemoryBehaviour plain_hbm();
 /// Banks with row buffers, read–write turn-around, refresh.
 MemoryBehaviour rows_hbm();
+/// Banks behind queues and a scheduler: first ready first, writes in batches, all the gaps between commands.
+MemoryBehaviour scheduled_hbm();
 
 }  // namespace kernbench::models

@@ -164,6 +164,101 @@ Impl rows_hbm() {
           }};
 }
 
+bool is_power_of_two(std::int64_t n) { return n > 0 && (n & (n - 1)) == 0; }
+
+std::optional<Refusal> check_hash(const ParamSet& hbm) {
+  if (hbm.text("hash") == "none") return std::nullopt;
+  if (!is_power_of_two(hbm.integer("num_pcs")) || hbm.integer("num_pcs") > 8)
+    return Refusal{"hash", "there are masks for 1, 2, 4 or 8 pseudo-channels",
+                   "make num_pcs one of these, or hash none"};
+  if (!is_power_of_two(hbm.integer("banks")))
+    return Refusal{"hash", "rows are folded into the bits of a bank",
+                   "make banks a power of 2, or hash none"};
+  return std::nullopt;
+}
+
+std::optional<Refusal> check_scheduled(const ParamSet& hbm) {
+  if (hbm.integer("row_bytes") % hbm.integer("burst_bytes") != 0)
+    return Refusal{"row_bytes", "a row must hold whole bursts", "make row_bytes a multiple of burst_bytes"};
+  if (!is_power_of_two(hbm.integer("bank_groups")) || hbm.integer("banks") % hbm.integer("bank_groups") != 0)
+    return Refusal{"bank_groups", "bank groups must be of one size and a power of two",
+                   "make bank_groups 1, 2, 4 …, and banks a multiple of it"};
+  if (hbm.integer("write_low") >= hbm.integer("write_high"))
+    return Refusal{"write_low", "a batch of writes would have no end", "make write_low less than write_high"};
+  if (hbm.integer("write_high") > hbm.integer("queue_bursts"))
+    return Refusal{"write_high", "so many writes never wait", "make write_high at most queue_bursts"};
+  if (hbm.text("refresh") == "all_bank" && hbm.number("refresh_ns") >= hbm.number("refresh_interval_ns"))
+    return Refusal{"refresh_ns", "refreshing would never end",
+                   "make refresh_ns less than refresh_interval_ns"};
+  if (hbm.text("refresh") == "per_bank" && hbm.number("refresh_bank_ns") >= hbm.number("refresh_interval_ns"))
+    return Refusal{"refresh_bank_ns", "refreshing would never end",
+                   "make refresh_bank_ns less than refresh_interval_ns"};
+  return check_hash(hbm);
+}
+
+/// HBM3-6400, as docs/validation.md compares it.
+std::vector<Param> scheduled_params() {
+  const auto ns = [](const char* name, double value, const char* doc) {
+    return Param::number(name, value, kLatencyNs, doc);
+  };
+  return {
+      Param::integer("banks", 32, {1, 1024}, "banks of a pseudo-channel, all stack ids and groups together"),
+      Param::integer("bank_groups", 4, {1, 64},
+                     "groups they are in; consecutive bursts go to consecutive groups"),
+      Param::integer("row_bytes", 1024, {64, 1 << 20}, "bytes of a row"),
+      Param::choice(
+          "hash", "none", {"none", "xor"},
+          "none: channel and bank are bits of the address; xor: folded, so that strides do not meet"),
+      Param::integer(
+          "queue_bursts", 20, {1, 65536},
+          "reads, and as many writes, that a channel chooses among; behind it issuers wait in turn"),
+      Param::integer("cap", 64, {0, 60000}, "younger bursts that may pass an older one"),
+      Param::integer("write_high", 13, {1, 65536}, "writes are served when so many wait, or no reads do"),
+      Param::integer("write_low", 3, {0, 65536}, "until so few are left"),
+      ns("command_ns", 0.625, "a burst's first command goes so much after it came"),
+      ns("tcl_ns", 13.75, "read command to the first byte"),
+      ns("tcwl_ns", 7.5, "write command to the first byte"),
+      ns("trcd_read_ns", 20, "activate to read command"),
+      ns("trcd_write_ns", 10, "activate to write command"),
+      ns("trp_ns", 15.625, "precharge to activate"),
+      ns("tras_ns", 28.75, "activate to precharge"),
+      ns("trc_ns", 44.375, "activate to activate of one bank"),
+      ns("trrd_ns", 2.5, "activate to activate of another bank"),
+      ns("tfaw_ns", 15, "any five activates are so far apart"),
+      ns("tccd_l_ns", 5,
+         "column command to column command of one group; of others a burst's time on the bus (tCCD_S)"),
+      ns("trtp_ns", 8.75, "read command to precharge"),
+      ns("twr_ns", 30.625, "write command to precharge"),
+      ns("trtw_ns", 13.75, "read command to write command"),
+      ns("twtr_ns", 13.125, "write command to read command"),
+      Param::choice("refresh", "all_bank", {"none", "all_bank", "per_bank"},
+                    "which banks are refreshed together"),
+      ns("refresh_ns", 350, "length of an all-bank refresh (tRFC); 0: no refresh"),
+      ns("refresh_bank_ns", 200, "length of a bank's refresh with `per_bank`; 0: no refresh"),
+      Param::number("refresh_interval_ns", 3900, {1, 1e9},
+                    "each bank is refreshed once in this time (tREFI)"),
+  };
+}
+
+std::vector<std::string> ideal_refresh(const ParamSet& hbm) {
+  if (hbm.text("refresh") != "none") return {};
+  return {"HBM is never refreshed"};
+}
+
+Impl scheduled_hbm() {
+  return {.name = "builtin.hbm_scheduled",
+          .doc = "banks behind queues and a scheduler: first ready first, writes in batches",
+          .params = scheduled_params(),
+          .behaviour = models::scheduled_hbm(),
+          .check = check_scheduled,
+          .summary =
+              [](const ParamSet& hbm) {
+                return fmt::format("scheduled, queues of {}, hash {}, refresh {}",
+                                   hbm.integer("queue_bursts"), hbm.text("hash"), hbm.text("refresh"));
+              },
+          .idealised = ideal_refresh};
+}
+
 void register_hbm(Kinds& kinds) {
   std::vector<Param> shape = {
       Param::number("hbm_total_gb_per_cube", 48, {1.0 / 1024, 128},
@@ -173,12 +268,14 @@ void register_hbm(Kinds& kinds) {
       Param::integer("burst_bytes", 256, {16, 65536}, "bytes of one access of a pseudo-channel"),
       Param::number("access_ns", 0, kLatencyNs, "latency added to every access"),
   };
-  kinds.push_back(
-      {.name = "hbm",
-       .doc = "a cube's DRAM, one slice and controller per PE",
-       .params = std::move(shape),
-       .impls = {plain_hbm(), rows_hbm()},
-       .former = FormerChoice{"model", {{"plain", "builtin.hbm"}, {"rows", "builtin.hbm_rows"}}}});
+  kinds.push_back({.name = "hbm",
+                   .doc = "a cube's DRAM, one slice and controller per PE",
+                   .params = std::move(shape),
+                   .impls = {plain_hbm(), rows_hbm(), scheduled_hbm()},
+                   .former = FormerChoice{"model",
+                                          {{"plain", "builtin.hbm"},
+                                           {"rows", "builtin.hbm_rows"},
+                                           {"scheduled", "builtin.hbm_scheduled"}}}});
 }
 
 void register_pe_control(Kinds& kinds) {
@@ -272,7 +369,7 @@ void register_pe_engines(Kinds& kinds) {
                       "strided", "auto", {"auto", "linear", "gather"},
                       "HBM bursts of several rows: linear: as if stored one after the other; gather: "
                       "each row at its own address; auto: as the memory's impl has it, "
-                      "linear for builtin.hbm, gather for builtin.hbm_rows"),
+                      "linear for builtin.hbm, gather for memories with rows"),
                   Param::integer("outstanding", 8, {1, 65536}, "transfers in flight per channel")},
        .impls = {window_dma()}});
   kinds.push_back(kind("pe_fetch_store", "moves operands and results between TCM and registers", {}));

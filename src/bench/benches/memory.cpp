@@ -1,0 +1,162 @@
+// memory: what an HBM slice delivers, for accesses of one size and a pattern.
+//
+// Each PE loads and stores pieces of HBM and keeps so many of them in flight; nothing is computed. `one_bank` visits rows that
+// lie in one bank of one pseudo-channel where the memory has banks and no hash; where it has none, bursts of one channel.
+#include <fmt/format.h>
+
+#include <random>
+
+#include "bench/shipped.hpp"
+#include "kernbench/error.hpp"
+
+namespace kernbench::bench {
+namespace {
+
+using namespace kernbench::dtypes;
+
+/// One access of a PE.
+struct MemoryAccess {
+  std::int64_t offset = 0;
+  bool writes = false;
+};
+
+/// From a row of a bank to its next, without a hash.
+std::int64_t bank_stride(const ParamSet& hbm) {
+  const std::int64_t stripe = hbm.integer("num_pcs") * hbm.integer("burst_bytes");
+  if (!hbm.find("banks") || !hbm.find("row_bytes")) return stripe;
+  return hbm.integer("num_pcs") * hbm.integer("banks") * hbm.integer("row_bytes");
+}
+
+/// The accesses of one PE within `space` bytes.
+std::vector<MemoryAccess> make_accesses(const Options& options, const ParamSet& hbm, std::int64_t space,
+                                        std::uint64_t pe) {
+  const std::string& pattern = options.text("pattern");
+  const std::int64_t bytes = options.integer("bytes");
+  const std::int64_t step = pattern == "one_bank" ? bank_stride(hbm)
+                            : pattern == "stride" ? options.integer("stride_bytes")
+                                                  : bytes;
+  const std::int64_t places = std::max<std::int64_t>((space - bytes) / step + 1, 1);
+  const bool in_order = pattern == "sequential" || pattern == "stride";
+  std::mt19937_64 random(static_cast<std::uint64_t>(options.integer("seed")) * 1000 + pe);
+  std::vector<MemoryAccess> all(static_cast<std::size_t>(options.integer("count")));
+  std::int64_t i = 0;
+  for (MemoryAccess& access : all) {
+    const std::int64_t place =
+        in_order ? i++ % places : static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(places));
+    access.offset = place * step;
+    access.writes = static_cast<std::int64_t>(random() % 100) < options.integer("writes");
+  }
+  return all;
+}
+
+/// The kernel: all accesses of the PE, `in_flight` of them not waited for.
+void access_memory(tl::Context& tl, tl::Ptr base, const std::vector<std::vector<MemoryAccess>>& of_pe,
+                   const std::vector<std::int64_t>& begin, std::int64_t bytes, std::size_t in_flight) {
+  const auto pe = static_cast<std::size_t>(tl.program_id(0));
+  const tl::Tile ones = tl.full({bytes}, 1, u8);
+  std::vector<std::function<void()>> open;  // waits for each
+  for (const MemoryAccess& access : of_pe[pe]) {
+    if (open.size() >= in_flight) open[open.size() - in_flight]();
+    const tl::Ptr at = base + begin[pe] + access.offset;
+    if (access.writes)
+      open.push_back([&tl, op = tl.store(at, ones)] { tl.wait(op); });
+    else
+      open.push_back([&tl, tile = tl.load(at, {bytes}, u8)] { tl.wait(tile); });
+  }
+}
+
+struct Plan {
+  Tensor tensor;
+  std::vector<std::int64_t> begin;  // of each PE's part of it
+  std::int64_t space = 0;           // bytes of a part
+};
+
+/// Every PE has its own part: of its own slice, or of PE 0's.
+Plan lay_out(Torch& torch, const Options& options) {
+  const auto pes = options.integer("pes");
+  const bool shared = options.text("slice") == "one";
+  const Bytes slice = torch.machine().hbm_slice();
+  const std::int64_t most = slice.count() / 2 / (shared ? pes : 1);
+  const std::int64_t stride = bank_stride(torch.machine().at("cube.hbm"));
+  Plan plan;
+  plan.space = std::min<std::int64_t>(options.integer("space_mb") << 20, most) / stride * stride;
+  if (plan.space < options.integer("bytes"))
+    throw InputError(
+        {"bench.option", fmt::format("bytes={}", options.integer("bytes")),
+         fmt::format("a slice of {} has no room for such accesses by {} PEs", to_string(slice), pes),
+         "take fewer PEs, smaller accesses or a larger slice"});
+  for (std::int64_t pe = 0; pe < pes; ++pe) plan.begin.push_back(pe * plan.space);
+  const DPPolicy policy =
+      shared ? DPPolicy::whole()
+             : DPPolicy{.pe = Split::row_wise, .num_cubes = 1, .num_pes = static_cast<int>(pes)};
+  plan.tensor = torch.empty({pes, plan.space}, u8, policy, "space");
+  return plan;
+}
+
+/// What was stored is there.
+void verify(const Plan& plan, const std::vector<std::vector<MemoryAccess>>& accesses, std::int64_t bytes,
+            BenchReport& report) {
+  const NdArray got = plan.tensor.numpy();
+  bool right = true;
+  for (std::size_t pe = 0; pe < accesses.size(); ++pe)
+    for (const MemoryAccess& access : accesses[pe])
+      for (std::int64_t b = 0; access.writes && b < bytes; ++b)
+        right = right &&
+                got.bytes()[static_cast<std::size_t>(plan.begin[pe] + access.offset + b)] == std::byte{1};
+  report.verified(right, right ? "" : "bytes that were stored are not there");
+}
+
+void run(Torch& torch, const Options& options, BenchReport& report) {
+  const auto pes = options.integer("pes"), bytes = options.integer("bytes"), count = options.integer("count");
+  if (pes > torch.machine().pes())
+    throw InputError({"bench.option", fmt::format("pes={}", pes),
+                      fmt::format("a cube has {} PEs", torch.machine().pes()),
+                      "take at most as many, or a machine with more"});
+  const Plan plan = lay_out(torch, options);
+  const ParamSet& hbm = torch.machine().at("cube.hbm");
+  std::vector<std::vector<MemoryAccess>> accesses;
+  for (std::int64_t pe = 0; pe < pes; ++pe)
+    accesses.push_back(make_accesses(options, hbm, plan.space, static_cast<std::uint64_t>(pe)));
+  const auto launch = torch.launch(
+      LaunchOptions{.name = "access_memory", .grid = Grid{static_cast<int>(pes), 1}}, access_memory,
+      plan.tensor, accesses, plan.begin, bytes, static_cast<std::size_t>(options.integer("in_flight")));
+  torch.wait(launch);
+  if (report.verify()) verify(plan, accesses, bytes, report);
+
+  const double ns = launch.trace().pe_exec_ns();
+  const double gbs = static_cast<double>(pes * count * bytes) / ns;
+  const auto slices = options.text("slice") == "one" ? 1 : pes;
+  const double share = gbs / (hbm.number("hbm_to_router_bw_gbs") * static_cast<double>(slices));
+  report.result("gbs", gbs);
+  report.result("share_of_peak", share);
+  report.result("ns_per_access", ns / static_cast<double>(count));
+  report.line(fmt::format(
+      "memory {} {} × {} B, {} % writes, {} in flight, {} PE{}, {} slice{}: {:.3f} us, {:.2f} GB/s, {:.4f} "
+      "of peak: {}",
+      options.text("pattern"), count, bytes, options.integer("writes"), options.integer("in_flight"), pes,
+      pes == 1 ? "" : "s", slices, slices == 1 ? "" : "s", ns / 1e3, gbs, share, report.verdict()));
+}
+
+}  // namespace
+
+Bench memory() {
+  return {
+      "memory",
+      "what HBM slices deliver: streams, random accesses, one bank, reads and writes, so many in flight",
+      {Param::choice("pattern", "sequential", {"sequential", "stride", "random", "one_bank"},
+                     "which bytes: one after the other, `stride_bytes` apart, anywhere, rows of one bank"),
+       Param::integer("bytes", 64, {1, 1 << 20}, "bytes of an access"),
+       Param::integer("stride_bytes", 4096, {1, 1 << 30}, "with pattern=stride: from an access to the next"),
+       Param::integer("count", 4000, {1, 1 << 24}, "accesses of each PE"),
+       Param::integer("writes", 0, {0, 100}, "percentage of writes, mixed at random"),
+       Param::integer("in_flight", 64, {1, 1 << 20},
+                      "accesses of a PE that are not waited for; pe_dma.outstanding bounds them as well"),
+       Param::integer("pes", 1, {1, 4096}, "PEs of cube 0 that access memory"),
+       Param::choice("slice", "own", {"own", "one"}, "each PE its own slice, or all that of PE 0"),
+       Param::integer("space_mb", 64, {1, 65536},
+                      "MiB that a PE's accesses are in, where the slice has them"),
+       Param::integer("seed", 7, {0, 1 << 30}, "of random places and directions")},
+      run};
+}
+
+}  // namespace kernbench::bench

@@ -1,0 +1,36 @@
+// Where a burst of a slice lies: pseudo-channel, bank, row.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <string>
+
+#include "kernbench/param.hpp"
+
+namespace kernbench::models {
+
+/// Consecutive bursts go to consecutive channels; in a channel, bank group bits lowest, then column, bank, row. `hash: xor`
+/// takes channels by parity, and folds row and column into the bank, so that strides do not meet on one of them.
+class DramMap {
+ public:
+  struct Place {
+    std::size_t channel = 0;
+    std::uint32_t bank = 0;
+    std::int64_t row = 0;
+  };
+
+  explicit DramMap(const ParamSet& hbm);
+  Place place(std::int64_t burst) const;
+
+  /// With `hash: xor`: the channel's bits are the parities of the burst's number and these.
+  static constexpr std::uint64_t kMasks[] = {0x24995c979, 0x0f4df26ca, 0x127f95c94};
+
+ private:
+  std::size_t channel_of(std::uint64_t burst) const;
+
+  const std::int64_t channels_, groups_, banks_, columns_;
+  const bool hash_;
+  const int channel_bits_, bank_bits_;
+};
+
+}  // namespace kernbench::models
