@@ -48,7 +48,8 @@ bench:
 	@cmake --preset bench > /dev/null
 	@echo "building the benchmarks (minutes if from nothing)"
 	@cmake --build --preset bench $(quietly)
-	@/usr/bin/python3 bench/run.py build/bench
+	@/usr/bin/python3 bench/run.py build/bench --table build/bench/table.txt
+	@/usr/bin/python3 bench/performance.py build/bench/kernbench --table build/bench/table.txt --large
 	@test ! -d build/bench/python || PYTHONPATH=build/bench/python /usr/bin/python3 bench/python_speed.py
 
 validate: python

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 """Runs the benchmarks beside their SimPy peers and prints one table of rates and ratios.
 
-Usage: bench/run.py BUILD_DIR [--repetitions N] [--only NAME]
+Usage: bench/run.py BUILD_DIR [--repetitions N] [--only NAME] [--table FILE]
 
 Engines take turns, so that a disturbance of the machine meets all of them; each rate is the best of the repetitions.
-Exit code 1 if the checksums of a workload differ.
+With --table the table is written to a file as well, for bench/performance.py. Exit code 1 if the checksums of a workload differ.
 """
 import argparse
 import json
@@ -190,12 +190,30 @@ def human(rate):
     return f"{rate / 1e6:.2f} M/s" if rate >= 1e6 else f"{rate / 1e3:.1f} k/s"
 
 
+class Tee:
+    """Writes to several files."""
+
+    def __init__(self, *files):
+        self.files = files
+
+    def write(self, text):
+        for file in self.files:
+            file.write(text)
+
+    def flush(self):
+        for file in self.files:
+            file.flush()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("build_dir", type=pathlib.Path)
     parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--only", help="run this workload only")
+    parser.add_argument("--table", type=pathlib.Path, help="also write what is printed to this file")
     args = parser.parse_args()
+    if args.table:
+        sys.stdout = Tee(sys.stdout, args.table.open("w"))
 
     binary = args.build_dir / "kernbench_benchmarks"
     print(ROW.format("workload", "unit", "KernBench", "beside", "its rate", "ratio", "target", ""))
@@ -211,7 +229,7 @@ def main():
         show_fabric_scale(binary, args.repetitions)
     if args.only in (None, "scale"):
         print("\nscale: what a machine costs to build", flush=True)
-        subprocess.run([args.build_dir / "kernbench_scale"], check=True)
+        print(subprocess.run([args.build_dir / "kernbench_scale"], stdout=subprocess.PIPE, text=True, check=True).stdout, end="", flush=True)
     return 0 if all_equal else 1
 
 
