@@ -25,7 +25,8 @@ std::vector<Case> cases() {
           {"milestone-gqa-llama70b", "default", {"scale=validation"}},
           {"llama", "small", {"model=custom", "batch=3", "context=40"}},
           {"traffic", "small", {"load=0.3", "messages=10"}},
-          {"ccl-neighbour", "small", {"rounds=2"}}};
+          {"ccl-neighbour", "small", {"rounds=2"}},
+          {"memory", "small", {"count=100", "pes=2", "writes=30", "space_mb=1"}}};
 }
 
 RunResult run_on(const Case& what, const std::vector<std::string>& set, bool packets) {

@@ -48,7 +48,8 @@ TEST_F(TraceEvents, OfEveryShippedBenchKeepTheRules) {
       {"milestone-gqa-llama70b", {"scale=validation", "output="}},
       {"llama", {"model=custom", "context=16"}},
       {"traffic", {"load=0.5", "messages=5"}},
-      {"ccl-neighbour", {"rounds=2"}}};
+      {"ccl-neighbour", {"rounds=2"}},
+      {"memory", {"count=50", "writes=30"}}};
   const Registry registry = builtin_registry();
   for (const Bench& bench : registry.benches.all())
     EXPECT_THAT(benches, Contains(Pair(bench.name, _))) << "give it options that make it small";

@@ -36,6 +36,7 @@ SMALL = {
     "llama": ["model=custom", "batch=3", "context=40", "--verify-data", "--topology", "small"],
     "traffic": ["load=0.5", "messages=5", "--verify-data"],
     "ccl-neighbour": ["--verify-data"],
+    "memory": ["count=200"],
 }
 
 

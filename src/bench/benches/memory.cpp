@@ -71,8 +71,8 @@ struct Plan {
   std::int64_t space = 0;           // bytes of a part
 };
 
-/// Every PE has its own part: of its own slice, or of PE 0's.
-Plan lay_out(Torch& torch, const Options& options) {
+/// Every PE has its own part: of its own slice, or of PE 0's. Where numbers are kept, what is read must have been written.
+Plan lay_out(Torch& torch, const Options& options, bool verify) {
   const auto pes = options.integer("pes");
   const bool shared = options.text("slice") == "one";
   const Bytes slice = torch.machine().hbm_slice();
@@ -89,7 +89,8 @@ Plan lay_out(Torch& torch, const Options& options) {
   const DPPolicy policy =
       shared ? DPPolicy::whole()
              : DPPolicy{.pe = Split::row_wise, .num_cubes = 1, .num_pes = static_cast<int>(pes)};
-  plan.tensor = torch.empty({pes, plan.space}, u8, policy, "space");
+  const Shape shape{pes, plan.space};
+  plan.tensor = verify ? torch.zeros(shape, u8, policy, "space") : torch.empty(shape, u8, policy, "space");
   return plan;
 }
 
@@ -112,7 +113,7 @@ void run(Torch& torch, const Options& options, BenchReport& report) {
     throw InputError({"bench.option", fmt::format("pes={}", pes),
                       fmt::format("a cube has {} PEs", torch.machine().pes()),
                       "take at most as many, or a machine with more"});
-  const Plan plan = lay_out(torch, options);
+  const Plan plan = lay_out(torch, options, report.verify());
   const ParamSet& hbm = torch.machine().at("cube.hbm");
   std::vector<std::vector<MemoryAccess>> accesses;
   for (std::int64_t pe = 0; pe < pes; ++pe)
