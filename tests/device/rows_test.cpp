@@ -13,9 +13,15 @@ namespace {
 constexpr std::int64_t kRowStride =
     8 * 16 * 16;  // bursts from a row to the next of the same bank: 8 channels · 16 a row · 16 banks
 
+/// With rows instead of its own memory.
+std::vector<std::string> with_rows(std::vector<std::string> overrides) {
+  overrides.insert(overrides.begin(), {"cube.hbm.impl=builtin.hbm_rows", "cube.hbm.banks=16"});
+  return overrides;
+}
+
 std::unique_ptr<testing::Dram> dram(std::vector<std::string> overrides = {}) {
   overrides.push_back("cube.hbm.refresh_ns=0");
-  return testing::make_dram(testing::load(overrides, "realistic"));
+  return testing::make_dram(testing::load(with_rows(overrides), "realistic"));
 }
 
 TEST(Rows, TheThreeLatencies) {
@@ -79,7 +85,7 @@ TEST(Rows, OtherChannelsAndBanksAreIndependent) {
 }
 
 double sequential_gbs(std::vector<std::string> overrides) {
-  testing::Machine m(std::move(overrides), "realistic");
+  testing::Machine m(with_rows(std::move(overrides)), "realistic");
   constexpr std::int64_t kBytes = 16 << 10;
   for (std::int64_t i = 0; i < 1000; ++i)
     m.issue({0, 0, 0}, Direction::read, m.device.hbm({0, 0, 0}), {.offset = i * kBytes, .row_bytes = kBytes},
@@ -106,7 +112,7 @@ class RefreshedRows : public ::testing::Test {
   /// A burst of row 0 of a bank of channel 0.
   static std::int64_t bank(std::int64_t b) { return 8 * 16 * b; }
 
-  std::unique_ptr<testing::Dram> dram_ = testing::make_dram(testing::load({}, "realistic"));
+  std::unique_ptr<testing::Dram> dram_ = testing::make_dram(testing::load(with_rows({}), "realistic"));
 };
 
 TEST_F(RefreshedRows, ARefreshClosesAllRows) {
