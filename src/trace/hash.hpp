@@ -35,7 +35,9 @@ class Hash {
     return h ^ h >> 33;
   }
 
-  void add(const device::OpRecord& record) {
+  /// Without serial numbers, which are given out as events come: who comes first at one instant is no result.
+  void add(device::OpRecord record) {
+    record.serial = record.cause_serial = 0;
     for (const auto word : std::bit_cast<std::array<std::uint64_t, 8>>(record)) add(word);
   }
 
