@@ -232,8 +232,9 @@ class Windowed {
 };
 
 /// What the window adds to a transfer that would otherwise take as long as `formula` says. Every request has the same way, and
-/// pays the memory once.
-void add_window(const Machine& machine, const ProbeCase& what, Time issue, ProbeFormula& formula) {
+/// pays the memory once; where bursts are not alike, it may find open what the first one opened, and pay nothing.
+void add_window(const Machine& machine, const ProbeCase& what, Time issue, bool bursts_alike,
+                ProbeFormula& formula) {
   const auto model = dma_model(machine);
   if (model->whole()) return;
   std::vector<models::DmaRows> requests;
@@ -241,7 +242,8 @@ void add_window(const Machine& machine, const ProbeCase& what, Time issue, Probe
   const Sizes sizes(machine);
   const Time alone = formula.parts.total() - issue;
   const Time data = formula.bottleneck.time_for(sizes.on_link(what.bytes));
-  Windowed windowed(*model, sizes, alone - data, formula.bottleneck);
+  const Time least_memory = bursts_alike ? formula.parts.memory : Time();
+  Windowed windowed(*model, sizes, alone - data - formula.parts.memory + least_memory, formula.bottleneck);
   const Time end = windowed.end(requests);
   if (end > alone) formula.parts.window = end - alone;
   for (ProbeHop& hop : formula.hops)
@@ -283,7 +285,7 @@ ProbeFormula probe_formula(const Machine& machine, const Graph& graph, const Pro
   formula.without = without_formula(machine, graph, what, by_dma);
   formula.exact = kind != NodeKind::hbm_ctrl ||
                   (adds.bursts_alike && channels_keep_up(machine, what, formula.bottleneck));
-  if (by_dma && formula.without.empty()) add_window(machine, what, issue, formula);
+  if (by_dma && formula.without.empty()) add_window(machine, what, issue, adds.bursts_alike, formula);
   formula.exact &= formula.without.empty() && buffers_keep_up(machine, graph, what, formula.bottleneck);
   return formula;
 }

@@ -30,7 +30,7 @@ std::uint64_t hash_with(const std::function<void(RunInfo&, RecordSpec&)>& change
   return run.finish().hash();
 }
 
-TEST(RunHash, EveryFieldOfARecordChangesIt) {
+TEST(RunHash, EveryFieldOfARecordChangesItButSerials) {
   const std::vector<std::function<void(RunInfo&, RecordSpec&)>> changes = {
       [](RunInfo&, RecordSpec&) {},  // what the others are compared with
       [](RunInfo&, RecordSpec& s) { s.start += 1; },
@@ -39,9 +39,6 @@ TEST(RunHash, EveryFieldOfARecordChangesIt) {
       [](RunInfo&, RecordSpec& s) { s.amount += 1; },
       [](RunInfo&, RecordSpec& s) { s.origin = 1; },
       [](RunInfo&, RecordSpec& s) { s.command = 3; },
-      [](RunInfo&, RecordSpec& s) {
-        s.cause = {1, 2};
-      },
       [](RunInfo&, RecordSpec& s) {
         s.cause = {0, 1};
       },
@@ -81,7 +78,7 @@ TEST(RunHash, DoesNotDependOnTheOrderOfRecordsThatEndAtOneInstant) {
   };
   const auto usual = hash({{1, 10}, {2, 10}, {3, 20}});
   EXPECT_EQ(hash({{2, 10}, {1, 10}, {3, 20}}), usual);
-  EXPECT_NE(hash({{1, 10}, {3, 10}, {2, 20}}), usual);
+  EXPECT_EQ(hash({{1, 10}, {3, 10}, {2, 20}}), usual) << "serials are no result";
   EXPECT_NE(hash({{1, 10}, {2, 20}, {3, 20}}), usual);
   EXPECT_NE(hash({{1, 10}, {2, 10}}), usual);
 }
