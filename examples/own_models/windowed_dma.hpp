@@ -23,7 +23,9 @@ class WindowedDma : public models::DmaModel {
   bool may_request(const models::DmaLoad& open, kernbench::Bytes next) const override {
     return open.requests == 0 || open.bytes + next <= window_;
   }
-  std::optional<kernbench::Bytes> window() const override { return std::max(window_, kernbench::Bytes(request_)); }
+  std::optional<kernbench::Bytes> window() const override {
+    return std::max(window_, kernbench::Bytes(request_));
+  }
 
  private:
   const std::int64_t request_;

@@ -93,29 +93,13 @@ void HbmController::through(std::uint64_t tag, std::int64_t first, std::span<con
     }
     --open.missing;
   }
-  if (reads) let_packets_go(open);
+  if (reads) open.let_packets_go(fabric_);
   const bool done = open.missing == 0 && (reads || open.delivered);
   if (!done) return;
   Access& access = *open.access;
   const Time latest = open.latest;
   close(number);
   if (!reads) access.written(latest);
-}
-
-/// A packet may leave when the last burst it needs, and all before it, are through.
-void HbmController::let_packets_go(Open& read) {
-  Message& data = read.access->data();
-  const std::int64_t packet = fabric_.packet_bytes().count();
-  const std::int64_t before = data.ready.packets();
-  for (; read.answered < read.through.size() && read.through[read.answered] != Time::never();
-       ++read.answered) {
-    read.latest = std::max(read.latest, read.through[read.answered]);
-    const std::int64_t end = read.ends[read.answered];
-    while (data.ready.packets() < (data.bytes.count() + packet - 1) / packet &&
-           std::min((data.ready.packets() + 1) * packet, data.bytes.count()) <= end)
-      data.ready.push_back(read.latest);
-  }
-  if (data.ready.packets() > before) fabric_.more_is_ready(data);
 }
 
 /// An event for the packet that comes next.

@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "device/burst_answers.hpp"
 #include "device/hbm_memory.hpp"
 
 namespace kernbench::device {
@@ -19,16 +20,11 @@ class HbmController final : public HbmMemory, private models::MemoryAnswers {
 
  private:
   /// An access with bursts that the model has not answered, or bytes that have not come.
-  struct Open {
-    Access* access = nullptr;
+  struct Open : BurstAnswers {
     Direction direction =
-        Direction::read;             // a read may have become a write elsewhere by the time it is answered
-    std::vector<Time> through;       // reads: of each burst; `never`: not answered
-    std::vector<std::int64_t> ends;  // reads: bytes of the transfer up to and with each
-    std::size_t answered = 0;        // reads: all before this one are
-    std::int64_t missing = 0;        // bursts asked for and not answered
-    bool delivered = false;          // writes: all bytes have come
-    Time latest;                     // of the answers that count so far
+        Direction::read;       // a read may have become a write elsewhere by the time it is answered
+    std::int64_t missing = 0;  // bursts asked for and not answered
+    bool delivered = false;    // writes: all bytes have come
   };
   void serve_read(Access& access) override;
   Time finish_write(Access& access) override;
@@ -39,7 +35,6 @@ class HbmController final : public HbmMemory, private models::MemoryAnswers {
   std::uint32_t open_write(Access& access);
   void close(std::uint32_t number);
   void request(std::uint32_t number, std::int64_t base, std::int64_t first, std::int64_t count);
-  void let_packets_go(Open& read);
   void hand_over();
   void expect_next();
   void serve_packet(Access& access, std::int64_t packet);

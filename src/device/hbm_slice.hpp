@@ -71,7 +71,6 @@ class HbmSlice final : public HbmMemory {
   void write_in_turn(Access& access, Stream stream, std::int64_t end, Time at);
   void take_turns(Time until);
   void answer(OpenAccess& open);
-  void let_packets_go(OpenAccess& read);
   static Time written_by(const OpenAccess& write);
   void answer_the_rest();
   void watch();
@@ -89,7 +88,7 @@ class HbmSlice final : public HbmMemory {
   std::vector<std::unique_ptr<OpenAccess>> opens_, closed_;
   std::vector<OpenBurst> listed_, taken_;
   std::vector<OpenBurst> rest_;  // what a rest was kept in, for the next one
-  std::vector<char> stopped_;  // channels that take no more of what was answered ahead
+  std::vector<char> stopped_;    // channels that take no more of what was answered ahead
   sim::MemberEvent<&HbmSlice::wake> wakes_;
   sim::MemberEvent<&HbmSlice::choose> all_have_come_;
 };

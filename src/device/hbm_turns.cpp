@@ -257,28 +257,12 @@ void HbmSlice::take_turns(Time until) {
 
 void HbmSlice::answer(OpenAccess& open) {
   if (open.stream.direction == Direction::read) {
-    let_packets_go(open);
+    open.let_packets_go(fabric_);
   } else if (open.missing == 0) {
     open.access->progress().done = written_by(open);
     if (open.delivered) open.access->written(open.access->progress().done);
   }
   if (open.missing == 0 && !open.kept) close(open);
-}
-
-/// A packet may leave when the last burst it needs, and all before it, are through.
-void HbmSlice::let_packets_go(OpenAccess& read) {
-  Message& data = read.access->data();
-  const std::int64_t packet = fabric_.packet_bytes().count();
-  const std::int64_t before = data.ready.packets();
-  for (; read.answered < read.through.size() && read.through[read.answered] != Time::never();
-       ++read.answered) {
-    read.latest = std::max(read.latest, read.through[read.answered]);
-    const std::int64_t end = read.ends[read.answered];
-    while (data.ready.packets() < (data.bytes.count() + packet - 1) / packet &&
-           std::min((data.ready.packets() + 1) * packet, data.bytes.count()) <= end)
-      data.ready.push_back(read.latest);
-  }
-  if (data.ready.packets() > before) fabric_.more_is_ready(data);
 }
 
 /// One stream is left, and nobody is known to come: it is answered ahead.

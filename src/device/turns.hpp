@@ -6,12 +6,11 @@
 #include <memory>
 #include <vector>
 
+#include "device/burst_answers.hpp"
 #include "kernbench/memory_model.hpp"
 #include "kernbench/units.hpp"
 
 namespace kernbench::device {
-
-class Access;
 
 /// Whose turn it is: the reads, or the writes, of one issuer.
 struct Stream {
@@ -21,17 +20,13 @@ struct Stream {
 };
 
 /// An access some of whose bursts wait, or may have to wait again.
-struct OpenAccess {
-  Access* access = nullptr;
+/// `latest` of a write is that of what was taken before it was opened.
+struct OpenAccess : BurstAnswers {
   Stream stream;
-  std::vector<Time> through;       // of each burst; `never`: it has not been taken
-  std::vector<std::int64_t> ends;  // reads: bytes of the transfer up to and with each
-  std::size_t answered = 0;        // reads: all before this one are taken
-  std::int64_t missing = 0;        // not taken
-  Time latest;             // reads: of the answered ones; writes: of what was taken before it was opened
-  bool delivered = false;  // writes: all bytes have come
-  bool changed = false;    // since its packets were last looked at
-  bool kept = false;       // what was taken may have to be taken back
+  std::int64_t missing = 0;  // not taken
+  bool delivered = false;    // writes: all bytes have come
+  bool changed = false;      // since its packets were last looked at
+  bool kept = false;         // what was taken may have to be taken back
 };
 
 /// A burst of an open access.
