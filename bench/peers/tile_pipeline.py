@@ -4,10 +4,14 @@ One PE of the default machine and its HBM slice: 512 x 512 x 512 in f16, tiles o
 and one of B into one of three buffers, fetch, GEMM; after the 8 steps of an output tile its store and DMA-out. The resources are
 those of docs/model.md, so that every operation starts and ends at the same picosecond as in KernBench:
 - the slice: 8 pseudo-channels, a burst of 256 B takes 8 ns of one; reads ask for all their bursts at once, writes as packets come;
-- the way between slice and TCM: packets of 256 B, at most one a nanosecond each way, cut-through, 1 ps per wire;
+  a channel serves reads and writes in turn;
+- the way between slice and TCM: packets of 256 B, at most one a nanosecond each way, cut-through, 1 ps per wire,
+  2.5 ns in the router;
 - the TCM's write port (0.5 ns a packet, a store 4 ns, in order of arrival) and read port (fetches of 16 ns and packets in
   turn: a fetch leaves the port, at a multiple of 0.5 ns since it got it, to a packet that can go).
 """
+import collections
+
 import simpy
 
 from peer import report
@@ -18,6 +22,7 @@ BUFFERS = 3
 PACKET = 256                                # bytes; a burst has as many
 CHANNELS, BURST = 8, 8000                   # ps from here on
 WIRE = 1
+ROUTER = 2500                               # once on each way between slice and TCM
 PACE = 1000                                 # of packets, by the slice's link
 PORT_PACKET, PORT_STORE, PORT_FETCH = 500, 4000, 16000
 GEMM = 16000
@@ -32,13 +37,40 @@ def tile_address(base, row, col):
 
 
 class Slice:
-    def __init__(self):
-        self.free_at = [0] * CHANNELS
+    """Each channel takes one burst of the stream (reads, or writes) whose turn it is; then that one waits behind the other."""
 
-    def serve(self, burst, arrival):
-        channel = burst % CHANNELS
-        self.free_at[channel] = max(self.free_at[channel], arrival) + BURST
-        return self.free_at[channel]
+    def __init__(self, env):
+        self.env = env
+        self.waiting = [[] for _ in range(CHANNELS)]    # per channel: streams in turn, each with its bursts
+        self.asked = [env.event() for _ in range(CHANNELS)]
+        for channel in range(CHANNELS):
+            env.process(self.run(channel))
+
+    def ask(self, stream, burst):
+        """An event: the burst is through."""
+        channel, through = burst % CHANNELS, self.env.event()
+        for name, bursts in self.waiting[channel]:
+            if name == stream:
+                bursts.append(through)
+                return through
+        self.waiting[channel].append((stream, collections.deque([through])))
+        if not self.asked[channel].triggered:
+            self.asked[channel].succeed()
+        return through
+
+    def run(self, channel):
+        waiting = self.waiting[channel]
+        while True:
+            if not waiting:
+                self.asked[channel] = self.env.event()
+                yield self.asked[channel]
+            yield self.env.timeout(0)       # who comes at this instant is there
+            stream, bursts = waiting.pop(0)
+            through = bursts.popleft()
+            if bursts:
+                waiting.append((stream, bursts))
+            yield self.env.timeout(BURST)
+            through.succeed()
 
 
 class WritePort:
@@ -131,22 +163,24 @@ class Output:
     def __init__(self, address, start):
         self.address, self.start = address, start
         self.sent = 0
-        self.written = 0                    # when its bursts so far are in the slice
+        self.bursts = []                    # those that the slice was asked to write
 
 
 class Pipeline:
     def __init__(self, env):
         self.env = env
-        self.slice, self.write_port, self.read_port = Slice(), WritePort(), ReadPort(env)
+        self.slice, self.write_port, self.read_port = Slice(env), WritePort(), ReadPort(env)
         self.buffers = simpy.Container(env, BUFFERS, BUFFERS)
         self.answers = simpy.Store(env)     # reads, in the order of their requests
         self.next_offer = 0                 # of a packet of theirs
+        self.arrivals = simpy.Store(env)    # their packets on the way
         self.loaded = simpy.Store(env)      # steps with their transfers, in order
         self.unit = simpy.Resource(env)     # the GEMM unit
         self.store_stage = simpy.Resource(env)
         self.checksum = 0
         env.process(self.feed())
         env.process(self.answer())
+        env.process(self.arrive())
         env.process(self.fetch())
         env.process(self.read_port.run(self))
 
@@ -165,24 +199,30 @@ class Pipeline:
 
     def read(self, address):
         start = self.env.now
-        yield self.env.timeout(2 * WIRE)
-        now, first = self.env.now, address // PACKET
-        ready = [self.slice.serve(first + p, now) for p in range(TILE_PACKETS)]
-        done = self.env.event()
-        self.answers.put((ready, done))
+        yield self.env.timeout(2 * WIRE + ROUTER)
+        first, done = address // PACKET, self.env.event()
+        self.answers.put(([self.slice.ask("reads", first + p) for p in range(TILE_PACKETS)], done))
         yield done
         self.note(start, 3)
 
     def answer(self):
-        """Data of reads on its way to the TCM: packet after packet at its write port."""
+        """Data of reads leaves the slice, packet after packet."""
         while True:
-            ready, done = yield self.answers.get()
-            for time in ready:
-                offer = max(time, self.next_offer)
+            bursts, done = yield self.answers.get()
+            for through in bursts:
+                yield through
+                offer = max(self.env.now, self.next_offer)
                 self.next_offer = offer + PACE
-                yield self.env.timeout(offer + 2 * WIRE - self.env.now)
-                tail = self.write_port.packet(self.env.now, self.env.now + PACE)
-            self.env.process(self.deliver(tail + WIRE, done))
+                self.arrivals.put((offer + 2 * WIRE + ROUTER, done if through is bursts[-1] else None))
+
+    def arrive(self):
+        """It reaches the TCM's write port."""
+        while True:
+            head, done = yield self.arrivals.get()
+            yield self.env.timeout(head - self.env.now)
+            tail = self.write_port.packet(head, head + PACE)
+            if done:
+                self.env.process(self.deliver(tail + WIRE, done))
 
     def deliver(self, at, done):
         yield self.env.timeout(at - self.env.now)
@@ -213,12 +253,12 @@ class Pipeline:
             self.read_port.send(Output(out, self.env.now))
 
     def write_packet(self, output, packet):
-        yield self.env.timeout(3 * WIRE + PACE)
-        done = self.slice.serve(output.address // PACKET + packet, self.env.now)
-        output.written = max(output.written, done)
+        yield self.env.timeout(3 * WIRE + ROUTER + PACE)
+        output.bursts.append(self.slice.ask("writes", output.address // PACKET + packet))
         if packet + 1 < OUT_PACKETS:
             return
-        yield self.env.timeout(output.written - self.env.now + 2 * WIRE)
+        yield self.env.all_of(output.bursts)
+        yield self.env.timeout(2 * WIRE + ROUTER)
         self.note(output.start, 7)
 
 
