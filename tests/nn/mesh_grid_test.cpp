@@ -23,15 +23,21 @@ std::vector<MeshCase> grid_cases() {
   return cases;
 }
 
-std::string name_of(const ::testing::TestParamInfo<MeshCase>& of) {
+std::string name_of(const MeshCase& c) {
   static constexpr std::array kLines = {"pes", "cubes", "cubes_of_sips", "sips"};
-  const MeshCase& c = of.param;
   return fmt::format("{}_{}_{}_heads_{}_{}_d_{}_S_{}", c.prefill ? "prefill" : "decode", c.ranks,
                      kLines[static_cast<std::size_t>(c.line)], c.h_q, c.h_kv, c.d, c.S_q);
 }
 
+}  // namespace
+
+void PrintTo(const MeshCase& c, std::ostream* out) { *out << name_of(c); }
+
+namespace {
+
 class MeshGrid : public ::testing::TestWithParam<MeshCase> {};
-INSTANTIATE_TEST_SUITE_P(Lines, MeshGrid, ::testing::ValuesIn(grid_cases()), name_of);
+INSTANTIATE_TEST_SUITE_P(Lines, MeshGrid, ::testing::ValuesIn(grid_cases()),
+                         [](const auto& of) { return name_of(of.param); });
 
 TEST_P(MeshGrid, IsRightWithoutHazards) {
   for (const int S_kv : {16, 31, 128})
