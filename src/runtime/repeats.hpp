@@ -1,10 +1,11 @@
 // What comes again in the same state is taken over, not simulated.
 //
 // The run is cut into stretches at moments at which the machine is at rest. From then on what it does follows from its state and
-// from what it is asked. A stretch whose begin was seen before is kept on a tape. If a later one begins in the same state with
-// the same request, the machine stands still: as long as the host sends what it sent then, when it sent it then, it gets the
-// answers it got then, and the log gets the records, all shifted in time. If the host sends something else, the machine is asked
-// everything from the begin of the stretch on, and goes on from there by itself (docs/adr/0043-repeats-are-taken-over.md).
+// from what it is asked. A stretch that begins with a request that was seen before is kept on a tape. If a later one begins in
+// the same state with the same request, the machine stands still: as long as the host sends what it sent then, when it sent it
+// then, it gets the answers it got then, and the log gets the records, all shifted in time. If the host sends something else,
+// the machine is asked everything from the begin of the stretch on, and goes on from there by itself
+// (docs/adr/0043-repeats-are-taken-over.md).
 #pragma once
 
 #include <cstdint>
@@ -107,7 +108,8 @@ class Repeats final : public Border {
   std::size_t resent_ = 0;
   sim::MemberEvent<&Repeats::resend> resend_;
 
-  std::unordered_set<std::uint64_t> seen_;  // digests of how stretches began, or left their tape
+  std::unordered_set<std::uint64_t>
+      seen_;  // digests of requests that were simulated, and of how stretches left their tape
   std::vector<std::unique_ptr<Tape>> tapes_;
   std::uint64_t uses_ = 0;
   std::uint64_t launches_ = 0;

@@ -190,11 +190,12 @@ const WrittenBytes& LaunchRequest::writes() const {
 
 void LaunchRequest::drop_programs() {
   writes_.emplace();
-  if (!wiring_) programs_ = {};
+  if (!wiring_ || taken_over_) programs_ = {};
 }
 
 void LaunchRequest::leave(const Cause& before) {
   if (joint_) return joint_->left(*this, before);
+  taken_over_ = false;
   at_work_->before = before;
   at_work_->on_complete = [this](device::KernelLaunch& launch) { completed(launch, launch.completion()); };
   processors_.device().control().submit(*at_work_);
@@ -223,6 +224,7 @@ void LaunchRequest::take_over(const Request& like, OpRef record) {
   const auto& launch = static_cast<const LaunchRequest&>(like);
   pe_exec_ = launch.pe_exec_;
   late_starts_ = launch.late_starts_;
+  taken_over_ = true;
   complete(record);
 }
 

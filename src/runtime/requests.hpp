@@ -158,7 +158,8 @@ class LaunchRequest final : public Request {
   const WrittenBytes& writes() const;
   /// Whose queues they may use; null: none.
   const device::WiringPtr& wiring() const { return wiring_; }
-  /// Nobody will ask for them any more, nor for what they write. Those that send stay: messages on their way refer to them.
+  /// Nobody will ask for them any more, nor for what they write. Those that send stay if the machine knows of them: messages on
+  /// their way refer to them.
   void drop_programs();
   Trace trace() const override;
   /// What its trace says beside the times.
@@ -181,6 +182,7 @@ class LaunchRequest final : public Request {
   std::unique_ptr<device::KernelLaunch> at_work_;
   std::shared_ptr<JointLaunch> joint_;
   std::uint32_t origin_ = 0;  // of a part of a joint launch
+  bool taken_over_ = false;   // the machine never saw it
   Time pe_exec_;
   int late_starts_ = 0;
 };
