@@ -71,7 +71,7 @@ constexpr std::uint64_t kShortShare = 300;
 /// A window takes this long for its events at most, and this long for the meeting, unless threads wait for cores.
 constexpr std::chrono::microseconds kLongestEvent{1};
 constexpr std::chrono::microseconds kLongestMeeting{300};
-constexpr int kLongestRest = 4096;
+constexpr int kLongestRest = 64;
 /// Events that are run alone before threads are started, which takes about a tenth of a millisecond.
 constexpr std::uint64_t kBeforeThreads = 1000;
 
@@ -166,7 +166,7 @@ Outcome Simulation::Run::operator()() {
 bool Simulation::Run::shares() {
   if (workers_.size() == 1) return false;
   if (options_.sharing == Sharing::always) return true;
-  if (sim_.rest_ > 0) return --sim_.rest_, false;
+  if (std::chrono::steady_clock::now() < sim_.rest_until_) return false;
   if (options_.sharing == Sharing::unless_crowded) return true;
   std::uint64_t sum = 0;
   for (const Worker& w : workers_) sum += w.events;
@@ -174,11 +174,12 @@ bool Simulation::Run::shares() {
 }
 
 void Simulation::Run::note_meeting(int asleep) {
-  const auto took = std::chrono::steady_clock::now() - window_opened_;
+  const auto now = std::chrono::steady_clock::now();
+  const auto took = now - window_opened_;
   const bool crowded = (asleep > 0 && most_events() <= kShortShare) ||
                        took > kLongestMeeting + static_cast<std::int64_t>(most_events()) * kLongestEvent;
-  sim_.rest_ = crowded ? sim_.next_rest_ : 0;
-  sim_.next_rest_ = crowded ? std::min(4 * sim_.next_rest_, kLongestRest) : std::max(sim_.next_rest_ / 2, 1);
+  if (crowded) sim_.rest_until_ = now + sim_.rest_ * took;
+  sim_.rest_ = crowded ? std::min(4 * sim_.rest_, kLongestRest) : std::max(sim_.rest_ / 2, 1);
 }
 
 void Simulation::Run::run_alone() {

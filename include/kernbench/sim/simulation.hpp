@@ -4,6 +4,7 @@
 #include <kernbench/sim/partition.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -77,8 +78,9 @@ class Simulation {
   const Time lookahead_;
   std::vector<Time> next_;  // per partition, side by side so that a look at idle ones costs next to nothing
   std::vector<std::unique_ptr<Partition>> partitions_;
-  int rest_ = 0;  // windows to run alone, because the last shared one was crowded: more each time
-  int next_rest_ = 1;
+  std::chrono::steady_clock::time_point
+      rest_until_;  // windows are run alone until then: a shared one was crowded
+  int rest_ = 1;    // that many times as long as it took; more each time
   int threads_missing_ = 0;
 };
 
