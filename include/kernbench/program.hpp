@@ -10,13 +10,15 @@
 //     …                                         // c.result, if any: take program.value(c.result).granules
 //   }
 //
-// Storage is compact (64 to 70 bytes per command with its result) and allocates nothing per command. Shapes,
-// strides, masks, direction names and source lines are tables that commands point into. Programs are
-// read-only once recorded and may be read from several threads. For a readable form of a command see isa.hpp.
+// Storage is compact (64 to 72 bytes per command with its result) and allocates nothing per command. Addresses,
+// shapes, strides, masks, direction names and source lines are tables that commands point into. PEs that do the
+// same with other addresses share all but these. Programs are read-only once recorded and may be read from several
+// threads. For a readable form of a command see isa.hpp.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -64,12 +66,12 @@ struct Command {
   std::uint32_t line = 0;         // use Program::line
   ValueId result = kNone;         // what it produces, if anything
   std::array<ValueId, 3> read{};  // use Program::reads
-  std::uint64_t address = 0;      // dma, load_scalar, destination of ipcq_recv: virtual, in bytes
+  std::uint32_t place = kNone;    // dma, load_scalar, destination of ipcq_recv: use Program::address
   std::uint32_t strides = kNone;  // dma: use Program::strides
   std::uint32_t detail = kNone;   // dma: mask; math: axis; queues: direction; wait: command; composite: spec
   friend bool operator==(const Command&, const Command&) = default;
 };
-static_assert(sizeof(Command) == 40);
+static_assert(sizeof(Command) == 36);
 
 enum class ValueKind : std::uint8_t {
   tile,       // produced by a command, lives in scratch (or in the slot it was received in)
@@ -153,39 +155,41 @@ std::string to_string(SourceLine at);
 
 class Program {
  public:
-  const std::string& kernel() const { return kernel_; }
+  const std::string& kernel() const { return body_->kernel; }
   PeCoord pe() const { return pe_; }
 
-  const Table<Command>& commands() const { return commands_; }
-  const Command& command(CommandIndex i) const { return commands_[i]; }
-  const Table<Value>& values() const { return values_; }
-  const Value& value(ValueId id) const { return values_[id]; }
+  const Table<Command>& commands() const { return body_->commands; }
+  const Command& command(CommandIndex i) const { return body_->commands[i]; }
+  const Table<Value>& values() const { return body_->values; }
+  const Value& value(ValueId id) const { return body_->values[id]; }
 
   /// The values a command reads, in the order of its operands: tiles, views, scalars and references. `c` must
   /// be a command of this program, not a copy.
   std::span<const ValueId> reads(const Command& c) const {
     return c.read_count <= c.read.size() ? std::span<const ValueId>(c.read.data(), c.read_count)
-                                         : std::span(more_reads_).subspan(c.read[0], c.read_count);
+                                         : std::span(body_->more_reads).subspan(c.read[0], c.read_count);
   }
   SourceLine line(const Command& c) const;
 
-  const Shape& shape(ValueId id) const { return shapes_[values_[id].shape]; }
-  const Shape& shape_of(std::uint32_t shape) const { return shapes_[shape]; }
+  const Shape& shape(ValueId id) const { return body_->shapes[body_->values[id].shape]; }
+  const Shape& shape_of(std::uint32_t shape) const { return body_->shapes[shape]; }
   /// Its elements × itemsize.
   Bytes bytes(ValueId id) const;
   /// The same without the axes along which a view repeats its elements: what must be fetched.
   Bytes distinct_bytes(ValueId id) const;
   /// The tile whose scratch holds it: itself unless it is a view.
   ValueId base(ValueId id) const {
-    return values_[id].kind == ValueKind::view ? places_[values_[id].place].base : id;
+    return body_->values[id].kind == ValueKind::view ? body_->places[body_->values[id].place].base : id;
   }
   Layout layout(ValueId id) const;
   /// For a scalar: the number, already rounded to its dtype.
-  double scalar(ValueId id) const { return scalars_[values_[id].place]; }
+  double scalar(ValueId id) const { return body_->scalars[body_->values[id].place]; }
   /// Where a reference or placed tile lies.
   std::uint64_t address(ValueId id) const {
-    return static_cast<std::uint64_t>(places_[values_[id].place].offset);
+    return addresses_[static_cast<std::size_t>(body_->places[body_->values[id].place].offset)];
   }
+  /// What a dma command, a load_scalar or an atomic touches first; where a receive puts its tile. Virtual, in bytes.
+  std::uint64_t address(const Command& c) const { return addresses_[c.place]; }
 
   /// For a dma command or an atomic: the value whose shape and dtype the transfer has.
   ValueId moved(const Command& c) const { return c.kind == CommandKind::dma_read ? c.result : c.read[0]; }
@@ -213,10 +217,10 @@ class Program {
   GemmSize gemm_size(const Command& c) const;
 
   /// The directions the program names; `c.detail` of a queue command counts in them.
-  std::span<const std::string> directions() const { return directions_; }
+  std::span<const std::string> directions() const { return body_->directions; }
   /// The direction of ipcq_send and ipcq_recv; empty for a receive from any direction.
   std::string_view direction(const Command& c) const;
-  /// For ipcq_recv: whether the tile is moved to `c.address`, and which memory that is in.
+  /// For ipcq_recv: whether the tile is moved to `address(c)`, and which memory that is in.
   bool has_destination(const Command& c) const { return c.detail8 != 0; }
   address::MemorySpace destination_space(const Command& c) const {
     return static_cast<address::MemorySpace>(c.detail8 - 1);
@@ -224,9 +228,9 @@ class Program {
   /// For wait: the command that must have retired.
   CommandIndex waited(const Command& c) const { return c.detail; }
 
-  const CompositeSpec& composite(const Command& c) const { return composites_[c.detail]; }
+  const CompositeSpec& composite(const Command& c) const { return body_->composites[c.detail]; }
   std::span<const EpilogueStep> epilogue(const CompositeSpec& s) const {
-    return std::span(steps_).subspan(s.first_step, s.step_count);
+    return std::span(body_->steps).subspan(s.first_step, s.step_count);
   }
 
   /// Which kernel instance a command belongs to, where a PE runs several one after the other. They are in no order: what
@@ -234,9 +238,11 @@ class Program {
   std::uint32_t instance(CommandIndex command) const;
 
   /// The most scratch that is live at one command, in program order.
-  Bytes peak_scratch() const { return Bytes(peak_granules_ * kGranuleBytes); }
-  /// The bytes this program occupies in the host's memory.
+  Bytes peak_scratch() const { return Bytes(body_->peak_granules * kGranuleBytes); }
+  /// The bytes this program occupies in the host's memory, those it shares with others included.
   std::size_t memory_bytes() const;
+  /// Whether they have all but addresses and the PE in common, in the host's memory.
+  bool shares_with(const Program& other) const { return body_ == other.body_; }
   /// A hash of all of the above; of source files only the name counts, not the folder. Equal programs have
   /// equal fingerprints, on any machine.
   std::uint64_t fingerprint() const;
@@ -245,11 +251,13 @@ class Program {
 
  private:
   friend class ProgramBuilder;
+  friend class ProgramBook;
 
   struct Place {
     ValueId base;           // of a view; else kNone
-    std::uint32_t strides;  // into strides_, or kNone: row-major
-    std::int64_t offset;    // of a view, in elements; of a reference or placed tile its address
+    std::uint32_t strides;  // into body_->strides, or kNone: row-major
+    std::int64_t
+        offset;  // of a view, in elements; of a reference or placed tile its place among the addresses
     friend bool operator==(const Place&, const Place&) = default;
   };
   struct Mask {
@@ -265,25 +273,34 @@ class Program {
 
   Strides strides_or_row_major(std::uint32_t id, const Shape& shape) const;
 
-  std::string kernel_;
+  /// All that programs of several PEs may have in common.
+  struct Body {
+    std::string kernel;
+    Table<Command> commands;
+    Table<Value> values;
+    std::vector<ValueId> more_reads;  // of commands that read more than three
+    std::vector<Shape> shapes;
+    std::vector<Strides> strides;
+    Table<Place> places;
+    Table<double> scalars;
+    std::vector<Mask> masks;
+    std::vector<LaneRange> runs;
+    std::vector<std::string> directions;
+    std::vector<CompositeSpec> composites;
+    std::vector<EpilogueStep> steps;
+    std::vector<std::string> files;
+    std::vector<Line> lines;
+    std::vector<CommandIndex> instances;  // the first command of each but the first
+    std::int64_t peak_granules = 0;
+    bool operator==(const Body& other) const;
+  };
+
   PeCoord pe_;
-  Table<Command> commands_;
-  Table<Value> values_;
-  std::vector<ValueId> more_reads_;  // of commands that read more than three
-  std::vector<Shape> shapes_;
-  std::vector<Strides> strides_;
-  Table<Place> places_;
-  Table<double> scalars_;
-  std::vector<Mask> masks_;
-  std::vector<LaneRange> runs_;
+  std::shared_ptr<const Body> body_ = no_body();
+  Table<std::uint64_t> addresses_;
   std::vector<std::uint64_t> run_addresses_;
-  std::vector<std::string> directions_;
-  std::vector<CompositeSpec> composites_;
-  std::vector<EpilogueStep> steps_;
-  std::vector<std::string> files_;
-  std::vector<Line> lines_;
-  std::vector<CommandIndex> instances_;  // the first command of each but the first
-  std::int64_t peak_granules_ = 0;
+
+  static const std::shared_ptr<const Body>& no_body();
 };
 
 }  // namespace kernbench::isa

@@ -112,7 +112,7 @@ class Workload::Counter {
         add_dma(command, read);
         return add_dma(command, write);
       case CommandKind::load_scalar:
-        return move(read, command.address, itemsize(program_.scalar_dtype(command)), 1, true);
+        return move(read, program_.address(command), itemsize(program_.scalar_dtype(command)), 1, true);
       case CommandKind::gemm:
       case CommandKind::math:
         return add_compute(command);
@@ -152,7 +152,7 @@ class Workload::Counter {
     if (command.detail != isa::kNone) queued_[command.detail].received += bytes;
     if (!program_.has_destination(command)) return;
     for_queue_ = true;
-    move(write, command.address, bytes.count(), 1, true);
+    move(write, program_.address(command), bytes.count(), 1, true);
     for_queue_ = false;
   }
 

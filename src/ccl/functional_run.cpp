@@ -175,7 +175,7 @@ void FunctionalRun::deliver(int r, const isa::Command& c, Ring& ring) {
          .hint = "send and receive the same shape and dtype"});
   const bool moved = me.program->has_destination(c);
   if (moved)
-    copy_in(memory_.store(), memory_.of_range(c.address, size, access(r)),
+    copy_in(memory_.store(), memory_.of_range(me.program->address(c), size, access(r)),
             {message.content.get(), static_cast<std::size_t>(size.count())});
   me.tiles.put(c.result, message.content);
   me.depth[c.result] = message.depth;

@@ -119,7 +119,7 @@ void HazardDetector::Detector::transfer(const device::OpRecord& record, const Ev
   const auto& command = program(event).command(event.command);
   if (record.kind == OpKind::load_scalar)
     return access(event,
-                  finder_.of_range(event.origin, command.address,
+                  finder_.of_range(event.origin, program(event).address(command),
                                    Bytes(itemsize(program(event).scalar_dtype(command)))),
                   false);
   if (record.kind == OpKind::dma_read || record.kind == OpKind::dma_write)
@@ -138,8 +138,10 @@ void HazardDetector::Detector::queue_operation(const device::OpRecord& record, c
   slots_.received(event, message, record.end);
   const auto& command = program(event).command(event.command);
   if (program(event).has_destination(command))
-    access(event, finder_.of_range(event.origin, command.address, program(event).bytes(command.result)),
-           true);
+    access(
+        event,
+        finder_.of_range(event.origin, program(event).address(command), program(event).bytes(command.result)),
+        true);
 }
 
 void HazardDetector::Detector::depart(const device::Departure& departure) {

@@ -264,8 +264,8 @@ void ReplayExecutor::Planner::dma_write(const At& at) {
 
 // The number was read while recording; here it only has to be there.
 void ReplayExecutor::Planner::load_scalar(const At& at) {
-  const auto pieces =
-      finder_.of_range(at.origin, at.command.address, Bytes(itemsize(at.program().scalar_dtype(at.command))));
+  const auto pieces = finder_.of_range(at.origin, at.program().address(at.command),
+                                       Bytes(itemsize(at.program().scalar_dtype(at.command))));
   disturb(pieces, false);
   check_readable(pieces, [&] { return place(at); });
 }
@@ -379,7 +379,7 @@ void ReplayExecutor::Planner::receive(const At& at, const device::OpRecord& reco
   Carried& carried = posted.carried;
   Pieces pieces;
   if (at.program().has_destination(at.command)) {
-    pieces = finder_.of_range(at.origin, at.command.address, posted.size);
+    pieces = finder_.of_range(at.origin, at.program().address(at.command), posted.size);
     disturb(pieces, true);
     make_writable(pieces);
   }

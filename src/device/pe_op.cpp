@@ -27,7 +27,7 @@ namespace {
 void find_rows(const isa::Program& program, const isa::Command& command, std::vector<VirtualRows>& rows) {
   rows.clear();
   if (command.kind == isa::CommandKind::load_scalar)
-    return rows.push_back({command.address, itemsize(program.scalar_dtype(command)), 1, 0});
+    return rows.push_back({program.address(command), itemsize(program.scalar_dtype(command)), 1, 0});
   const int size = itemsize(program.value(program.moved(command)).dtype);
   const bool scattered = !program.run_addresses(command).empty();
   isa::for_each_segment(program, command, [&](const isa::Segment& s) {

@@ -215,7 +215,7 @@ void Pe::ReceiveOp::move_to_scratch() {
 }
 
 void Pe::ReceiveOp::move_to_destination() {
-  const VirtualRows rows{command().address, bytes_.count(), 1, 0};
+  const VirtualRows rows{pe_.program().address(command()), bytes_.count(), 1, 0};
   direction = Direction::write;
   channel = Channel::queue;
   end = pe_.tcm_;

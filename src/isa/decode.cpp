@@ -90,14 +90,13 @@ Operand operand(const Program& program, ValueId id) {
 AnyCommand decode(const Program& program, const Command& c) {
   switch (c.kind) {
     case CommandKind::dma_read:
-      return DmaRead{
-          c.address,        operand(program, c.result), given_strides(program, c), active_lanes(program, c),
-          program.other(c), places(program, c)};
+      return DmaRead{program.address(c),       operand(program, c.result), given_strides(program, c),
+                     active_lanes(program, c), program.other(c),           places(program, c)};
     case CommandKind::dma_write:
-      return DmaWrite{c.address, operand(program, c.read[0]), given_strides(program, c),
+      return DmaWrite{program.address(c), operand(program, c.read[0]), given_strides(program, c),
                       active_lanes(program, c), places(program, c)};
     case CommandKind::load_scalar:
-      return LoadScalar{c.address, program.scalar_dtype(c)};
+      return LoadScalar{program.address(c), program.scalar_dtype(c)};
     case CommandKind::gemm:
       return decode_gemm(program, c);
     case CommandKind::math:
@@ -112,7 +111,7 @@ AnyCommand decode(const Program& program, const Command& c) {
       return Wait{program.waited(c)};
     case CommandKind::atomic:
       return Atomic{c.op,
-                    c.address,
+                    program.address(c),
                     operand(program, c.read[0]),
                     given_strides(program, c),
                     active_lanes(program, c),

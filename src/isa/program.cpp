@@ -22,13 +22,13 @@ class Hash {
     for (const char c : text) add(static_cast<std::uint64_t>(static_cast<unsigned char>(c)));
   }
   void add(std::uint32_t a, std::uint32_t b) { add(static_cast<std::uint64_t>(a) << 32 | b); }
-  void add(const Command& c) {
+  void add(const Command& c, std::uint64_t address) {
     add(static_cast<std::uint64_t>(c.kind) << 24 | static_cast<std::uint64_t>(c.op) << 16 |
         static_cast<std::uint64_t>(c.read_count) << 8 | c.detail8);
     add(c.line, c.result);
     for (std::size_t i = 0; i < std::min<std::size_t>(c.read_count, c.read.size()); ++i)
       add(static_cast<std::uint64_t>(c.read[i]));
-    add(c.address);
+    add(address);
     add(c.strides, c.detail);
   }
   void add(const Value& v) {
@@ -69,16 +69,18 @@ Strides row_major(const Shape& shape) {
 }
 
 SourceLine Program::line(const Command& c) const {
-  return {files_[lines_[c.line].file], lines_[c.line].line};
+  return {body_->files[body_->lines[c.line].file], body_->lines[c.line].line};
 }
 
-Bytes Program::bytes(ValueId id) const { return Bytes(shape(id).elements() * itemsize(values_[id].dtype)); }
+Bytes Program::bytes(ValueId id) const {
+  return Bytes(shape(id).elements() * itemsize(body_->values[id].dtype));
+}
 
 Bytes Program::distinct_bytes(ValueId id) const {
-  const auto& v = values_[id];
+  const auto& v = body_->values[id];
   if (v.kind != ValueKind::view) return bytes(id);
   const auto& extents = shape(id);
-  const auto& strides = strides_[places_[v.place].strides];
+  const auto& strides = body_->strides[body_->places[v.place].strides];
   std::int64_t elements = 1;
   for (int axis = 0; axis < extents.rank(); ++axis)
     if (extents[axis] == 0 || strides[static_cast<std::size_t>(axis)] != 0) elements *= extents[axis];
@@ -101,16 +103,17 @@ GemmSize Program::gemm_size(const Command& c) const {
 }
 
 Strides Program::strides_or_row_major(std::uint32_t id, const Shape& shape) const {
-  return id == kNone ? row_major(shape) : strides_[id];
+  return id == kNone ? row_major(shape) : body_->strides[id];
 }
 
 Layout Program::layout(ValueId id) const {
-  const auto& v = values_[id];
+  const auto& v = body_->values[id];
   switch (v.kind) {
     case ValueKind::view:
-      return {places_[v.place].base, places_[v.place].offset, strides_[places_[v.place].strides]};
+      return {body_->places[v.place].base, body_->places[v.place].offset,
+              body_->strides[body_->places[v.place].strides]};
     case ValueKind::reference:
-      return {id, 0, strides_[places_[v.place].strides]};
+      return {id, 0, body_->strides[body_->places[v.place].strides]};
     case ValueKind::tile:
     case ValueKind::placed:
     case ValueKind::scalar:
@@ -123,73 +126,90 @@ Strides Program::strides(const Command& c) const { return strides_or_row_major(c
 
 std::span<const LaneRange> Program::active_runs(const Command& c) const {
   if (!masked(c)) return {};
-  return std::span(runs_).subspan(masks_[c.detail].first_run, masks_[c.detail].run_count);
+  return std::span(body_->runs).subspan(body_->masks[c.detail].first_run, body_->masks[c.detail].run_count);
 }
 
 std::span<const std::uint64_t> Program::run_addresses(const Command& c) const {
-  if (!masked(c) || masks_[c.detail].first_address == kNone) return {};
-  return std::span(run_addresses_).subspan(masks_[c.detail].first_address, masks_[c.detail].run_count);
+  if (!masked(c) || body_->masks[c.detail].first_address == kNone) return {};
+  return std::span(run_addresses_)
+      .subspan(body_->masks[c.detail].first_address, body_->masks[c.detail].run_count);
 }
 
 std::int64_t Program::active_lanes(const Command& c) const {
-  return masked(c) ? masks_[c.detail].lanes : shape(moved(c)).elements();
+  return masked(c) ? body_->masks[c.detail].lanes : shape(moved(c)).elements();
 }
 
 std::string_view Program::direction(const Command& c) const {
-  return c.detail == kNone ? std::string_view() : std::string_view(directions_[c.detail]);
+  return c.detail == kNone ? std::string_view() : std::string_view(body_->directions[c.detail]);
 }
 
 std::uint32_t Program::instance(CommandIndex command) const {
-  return static_cast<std::uint32_t>(std::ranges::upper_bound(instances_, command) - instances_.begin());
+  return static_cast<std::uint32_t>(std::ranges::upper_bound(body_->instances, command) -
+                                    body_->instances.begin());
 }
 
 std::size_t Program::memory_bytes() const {
-  return bytes_of(commands_) + bytes_of(values_) + bytes_of(more_reads_) + bytes_of(shapes_) +
-         bytes_of(strides_) + bytes_of(places_) + bytes_of(scalars_) + bytes_of(masks_) + bytes_of(runs_) +
-         bytes_of(run_addresses_) + bytes_of(composites_) + bytes_of(steps_) + bytes_of(lines_) +
-         bytes_of(instances_);
+  return bytes_of(body_->commands) + bytes_of(body_->values) + bytes_of(body_->more_reads) +
+         bytes_of(body_->shapes) + bytes_of(body_->strides) + bytes_of(body_->places) +
+         bytes_of(body_->scalars) + bytes_of(body_->masks) + bytes_of(body_->runs) + bytes_of(addresses_) +
+         bytes_of(run_addresses_) + bytes_of(body_->composites) + bytes_of(body_->steps) +
+         bytes_of(body_->lines) + bytes_of(body_->instances);
 }
 
-bool operator==(const Program& a, const Program& b) {
+bool Program::Body::operator==(const Body& other) const {
+  const Body &a = *this, &b = other;
   const auto alike = [](const auto& x, const auto& y) {
     return x.size() == y.size() && std::equal(x.begin(), x.end(), y.begin());
   };
-  return a.pe_ == b.pe_ && a.kernel_ == b.kernel_ && a.peak_granules_ == b.peak_granules_ &&
-         alike(a.commands_, b.commands_) && alike(a.values_, b.values_) && a.more_reads_ == b.more_reads_ &&
-         a.shapes_ == b.shapes_ && a.strides_ == b.strides_ && alike(a.places_, b.places_) &&
-         alike(a.scalars_, b.scalars_) && a.masks_ == b.masks_ && a.runs_ == b.runs_ &&
-         a.run_addresses_ == b.run_addresses_ && a.directions_ == b.directions_ &&
-         a.composites_ == b.composites_ && a.steps_ == b.steps_ && a.files_ == b.files_ &&
-         a.lines_ == b.lines_ && a.instances_ == b.instances_;
+  return a.kernel == b.kernel && a.peak_granules == b.peak_granules && alike(a.commands, b.commands) &&
+         alike(a.values, b.values) && a.more_reads == b.more_reads && a.shapes == b.shapes &&
+         a.strides == b.strides && alike(a.places, b.places) && alike(a.scalars, b.scalars) &&
+         a.masks == b.masks && a.runs == b.runs && a.directions == b.directions &&
+         a.composites == b.composites && a.steps == b.steps && a.files == b.files && a.lines == b.lines &&
+         a.instances == b.instances;
+}
+
+bool operator==(const Program& a, const Program& b) {
+  return a.pe_ == b.pe_ && a.addresses_.size() == b.addresses_.size() &&
+         std::equal(a.addresses_.begin(), a.addresses_.end(), b.addresses_.begin()) &&
+         a.run_addresses_ == b.run_addresses_ && (a.body_ == b.body_ || *a.body_ == *b.body_);
+}
+
+const std::shared_ptr<const Program::Body>& Program::no_body() {
+  static const std::shared_ptr<const Body> none = std::make_shared<Body>();
+  return none;
 }
 
 std::uint64_t Program::fingerprint() const {
   Hash hash;
-  hash.add(kernel_);
+  hash.add(body_->kernel);
   hash.add(static_cast<std::uint32_t>(pe_.sip), static_cast<std::uint32_t>(pe_.cube));
   hash.add(static_cast<std::uint64_t>(pe_.pe));
-  for (const auto& c : commands_) hash.add(c);
-  for (const auto& v : values_) hash.add(v);
-  for (const auto id : more_reads_) hash.add(static_cast<std::uint64_t>(id));
-  for (const auto& s : shapes_)
+  for (const auto& c : body_->commands) hash.add(c, c.place == kNone ? 0 : address(c));
+  for (const auto& v : body_->values) hash.add(v);
+  for (const auto id : body_->more_reads) hash.add(static_cast<std::uint64_t>(id));
+  for (const auto& s : body_->shapes)
     for (hash.add(static_cast<std::uint64_t>(s.rank())); const auto extent : s) hash.add(extent);
-  for (const auto& s : strides_)
+  for (const auto& s : body_->strides)
     for (const auto stride : s) hash.add(stride);
-  for (const auto& p : places_) hash.add(p.base, p.strides), hash.add(p.offset);
-  for (const auto number : scalars_) hash.add(std::bit_cast<std::uint64_t>(number));
-  for (const auto& m : masks_) {
+  for (const auto& p : body_->places) {
+    hash.add(p.base, p.strides);
+    p.base == kNone ? hash.add(addresses_[static_cast<std::size_t>(p.offset)]) : hash.add(p.offset);
+  }
+  for (const auto number : body_->scalars) hash.add(std::bit_cast<std::uint64_t>(number));
+  for (const auto& m : body_->masks) {
     hash.add(m.first_run, m.run_count);
     if (m.first_address != kNone) hash.add(static_cast<std::uint64_t>(m.first_address));
   }
-  for (const auto run : runs_) hash.add(run.begin), hash.add(run.end);
+  for (const auto run : body_->runs) hash.add(run.begin), hash.add(run.end);
   for (const auto address : run_addresses_) hash.add(address);
-  for (const auto& name : directions_) hash.add(name);
-  for (const auto& s : composites_) hash.add(s.a, s.b), hash.add(s.out, s.step_count);
-  for (const auto& s : steps_)
+  for (const auto& name : body_->directions) hash.add(name);
+  for (const auto& s : body_->composites) hash.add(s.a, s.b), hash.add(s.out, s.step_count);
+  for (const auto& s : body_->steps)
     hash.add(static_cast<std::uint32_t>(s.op) << 1 | static_cast<std::uint32_t>(s.point), s.operand);
-  for (const auto& l : lines_)
-    hash.add(name_of(files_[l.file])), hash.add(static_cast<std::uint64_t>(l.line));
-  for (const auto first : instances_) hash.add(static_cast<std::uint64_t>(first));
+  for (const auto& l : body_->lines)
+    hash.add(name_of(body_->files[l.file])), hash.add(static_cast<std::uint64_t>(l.line));
+  for (const auto first : body_->instances) hash.add(static_cast<std::uint64_t>(first));
   return hash.value();
 }
 

@@ -16,22 +16,28 @@ std::uint64_t hash_of(std::span<const std::int64_t> words) {
 }  // namespace
 
 ProgramBuilder::ProgramBuilder(std::string kernel, PeCoord pe, const Program* like) {
-  program_.kernel_ = std::move(kernel);
+  body_->kernel = std::move(kernel);
+  program_.body_ = body_;
   program_.pe_ = pe;
   if (like == nullptr) return;
-  program_.commands_.reserve(like->commands_.size());
-  program_.values_.reserve(like->values_.size());
-  program_.places_.reserve(like->places_.size());
-  program_.scalars_.reserve(like->scalars_.size());
+  body_->commands.reserve(like->body_->commands.size());
+  body_->values.reserve(like->body_->values.size());
+  body_->places.reserve(like->body_->places.size());
+  body_->scalars.reserve(like->body_->scalars.size());
+  program_.addresses_.reserve(like->addresses_.size());
 }
 
 Program ProgramBuilder::take(std::int64_t peak_granules) {
-  program_.peak_granules_ = peak_granules;
-  program_.commands_.trim();
-  program_.values_.trim();
-  program_.places_.trim();
-  program_.scalars_.trim();
-  return std::move(program_);
+  body_->peak_granules = peak_granules;
+  body_->commands.trim();
+  body_->values.trim();
+  body_->places.trim();
+  body_->scalars.trim();
+  program_.addresses_.trim();
+  Program made = std::exchange(program_, {});
+  body_ = std::make_shared<Program::Body>();  // the other one is the program's
+  program_.body_ = body_;
+  return made;
 }
 
 std::uint32_t ProgramBuilder::shape(std::span<const std::int64_t> extents) {
@@ -41,12 +47,12 @@ std::uint32_t ProgramBuilder::shape(std::span<const std::int64_t> extents) {
     return equal;
   };
   return shape_ids_.find_or_add(
-      program_.shapes_, [&] { return hash_of(extents); }, same, [&] { return Shape(extents); });
+      body_->shapes, [&] { return hash_of(extents); }, same, [&] { return Shape(extents); });
 }
 
 std::uint32_t ProgramBuilder::strides(const Strides& strides) {
   return strides_ids_.find_or_add(
-      program_.strides_, [&] { return hash_of(strides); }, [&](const Strides& s) { return s == strides; },
+      body_->strides, [&] { return hash_of(strides); }, [&](const Strides& s) { return s == strides; },
       [&] { return strides; });
 }
 
@@ -59,31 +65,30 @@ std::uint32_t ProgramBuilder::mask(std::span<const LaneRange> runs) {
   }
   const auto same = [&](const Program::Mask& m) {
     return m.first_address == kNone &&
-           std::ranges::equal(std::span(program_.runs_).subspan(m.first_run, m.run_count), runs);
+           std::ranges::equal(std::span(body_->runs).subspan(m.first_run, m.run_count), runs);
   };
   const auto make = [&] {
-    const auto first = static_cast<std::uint32_t>(program_.runs_.size());
-    program_.runs_.insert(program_.runs_.end(), runs.begin(), runs.end());
+    const auto first = static_cast<std::uint32_t>(body_->runs.size());
+    body_->runs.insert(body_->runs.end(), runs.begin(), runs.end());
     return Program::Mask{first, static_cast<std::uint32_t>(runs.size()), lanes};
   };
   return mask_ids_.find_or_add(
-      program_.masks_, [&] { return hash; }, same, make);
+      body_->masks, [&] { return hash; }, same, make);
 }
 
 std::uint32_t ProgramBuilder::scattered(std::span<const LaneRange> runs,
                                         std::span<const std::uint64_t> addresses) {
-  Program::Mask mask{static_cast<std::uint32_t>(program_.runs_.size()),
-                     static_cast<std::uint32_t>(runs.size()), 0,
-                     static_cast<std::uint32_t>(program_.run_addresses_.size())};
+  Program::Mask mask{static_cast<std::uint32_t>(body_->runs.size()), static_cast<std::uint32_t>(runs.size()),
+                     0, static_cast<std::uint32_t>(program_.run_addresses_.size())};
   for (const auto run : runs) mask.lanes += run.end - run.begin;
-  program_.runs_.insert(program_.runs_.end(), runs.begin(), runs.end());
+  body_->runs.insert(body_->runs.end(), runs.begin(), runs.end());
   program_.run_addresses_.insert(program_.run_addresses_.end(), addresses.begin(), addresses.end());
-  program_.masks_.push_back(mask);
-  return static_cast<std::uint32_t>(program_.masks_.size() - 1);
+  body_->masks.push_back(mask);
+  return static_cast<std::uint32_t>(body_->masks.size() - 1);
 }
 
 std::uint32_t ProgramBuilder::direction(std::string_view name) {
-  auto& names = program_.directions_;
+  auto& names = body_->directions;
   const auto found = std::ranges::find(names, name);
   const auto id = static_cast<std::uint32_t>(found - names.begin());
   if (found == names.end()) names.emplace_back(name);
@@ -91,7 +96,7 @@ std::uint32_t ProgramBuilder::direction(std::string_view name) {
 }
 
 std::uint32_t ProgramBuilder::file(const char* name) {
-  auto& files = program_.files_;
+  auto& files = body_->files;
   const auto found = std::ranges::find(files, std::string_view(name));
   const auto id = static_cast<std::uint32_t>(found - files.begin());
   if (found == files.end()) files.emplace_back(name);
@@ -102,38 +107,38 @@ std::uint32_t ProgramBuilder::new_line(const char* file, std::uint32_t line) {
   const Program::Line wanted{this->file(file), line};
   const auto same = [&](Program::Line l) { return l.file == wanted.file && l.line == wanted.line; };
   return line_ids_.find_or_add(
-      program_.lines_, [&] { return mix(wanted.file, line); }, same, [&] { return wanted; });
+      body_->lines, [&] { return mix(wanted.file, line); }, same, [&] { return wanted; });
 }
 
 std::uint32_t ProgramBuilder::composite(const CompositeSpec& spec, std::span<const EpilogueStep> steps) {
-  auto& all = program_.steps_;
-  program_.composites_.push_back(spec);
-  program_.composites_.back().first_step = static_cast<std::uint32_t>(all.size());
-  program_.composites_.back().step_count = static_cast<std::uint32_t>(steps.size());
+  auto& all = body_->steps;
+  body_->composites.push_back(spec);
+  body_->composites.back().first_step = static_cast<std::uint32_t>(all.size());
+  body_->composites.back().step_count = static_cast<std::uint32_t>(steps.size());
   all.insert(all.end(), steps.begin(), steps.end());
-  return static_cast<std::uint32_t>(program_.composites_.size() - 1);
+  return static_cast<std::uint32_t>(body_->composites.size() - 1);
 }
 
 std::uint32_t ProgramBuilder::add_place(Program::Place place) {
-  program_.places_.push_back(place);
-  return static_cast<std::uint32_t>(program_.places_.size() - 1);
+  body_->places.push_back(place);
+  return static_cast<std::uint32_t>(body_->places.size() - 1);
 }
 
 std::uint32_t ProgramBuilder::add_reads(std::span<const ValueId> reads) {
-  const auto first = static_cast<std::uint32_t>(program_.more_reads_.size());
-  program_.more_reads_.insert(program_.more_reads_.end(), reads.begin(), reads.end());
+  const auto first = static_cast<std::uint32_t>(body_->more_reads.size());
+  body_->more_reads.insert(body_->more_reads.end(), reads.begin(), reads.end());
   return first;
 }
 
 ValueId ProgramBuilder::placed(DType dtype, std::uint32_t shape, std::uint64_t address) {
   const auto id = tile(dtype, shape, 0);
-  program_.values_[id].kind = ValueKind::placed;
-  program_.values_[id].place = add_place({kNone, kNone, static_cast<std::int64_t>(address)});
+  body_->values[id].kind = ValueKind::placed;
+  body_->values[id].place = add_place({kNone, kNone, this->address(address)});
   return id;
 }
 
 ValueId ProgramBuilder::view(ValueId base, std::uint32_t shape, const Strides& strides, std::int64_t offset) {
-  const auto& of = program_.values_[base];
+  const auto& of = body_->values[base];
   return add({.shape = shape,
               .place = add_place({base, this->strides(strides), offset}),
               .producer = of.producer,
@@ -144,7 +149,7 @@ ValueId ProgramBuilder::view(ValueId base, std::uint32_t shape, const Strides& s
 ValueId ProgramBuilder::reference(DType dtype, std::uint32_t shape, std::uint64_t address,
                                   const Strides& strides) {
   return add({.shape = shape,
-              .place = add_place({kNone, this->strides(strides), static_cast<std::int64_t>(address)}),
+              .place = add_place({kNone, this->strides(strides), this->address(address)}),
               .dtype = dtype,
               .kind = ValueKind::reference});
 }
@@ -153,8 +158,8 @@ ValueId ProgramBuilder::scalar(DType dtype, double number) {
   const auto bits = std::bit_cast<std::uint64_t>(number);
   auto& seen = seen_scalars_[mix(bits, static_cast<std::uint64_t>(dtype)) % seen_scalars_.size()];
   if (seen.id != kNone && seen.bits == bits && seen.dtype == dtype) return seen.id;
-  const auto place = static_cast<std::uint32_t>(program_.scalars_.size());
-  program_.scalars_.push_back(number);
+  const auto place = static_cast<std::uint32_t>(body_->scalars.size());
+  body_->scalars.push_back(number);
   const auto id = add({.shape = shape({}), .place = place, .dtype = dtype, .kind = ValueKind::scalar});
   seen = {bits, dtype, id};
   return id;

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,13 +23,18 @@ class ProgramBuilder {
   /// Trims small tables and sets the peak of the scratch. The builder must not be used afterwards.
   Program take(std::int64_t peak_granules);
 
-  CommandIndex next_command() const { return static_cast<CommandIndex>(program_.commands_.size()); }
+  CommandIndex next_command() const { return static_cast<CommandIndex>(body_->commands.size()); }
 
   /// What follows is another kernel instance.
   void begin_instance() {
-    if (next_command() > 0) program_.instances_.push_back(next_command());
+    if (next_command() > 0) body_->instances.push_back(next_command());
   }
 
+  /// A new entry each time, so that programs that differ in addresses alone are alike in all else.
+  std::uint32_t address(std::uint64_t address) {
+    program_.addresses_.push_back(address);
+    return static_cast<std::uint32_t>(program_.addresses_.size() - 1);
+  }
   std::uint32_t shape(std::span<const std::int64_t> extents);
   std::uint32_t strides(const Strides& strides);
   /// Empty runs, too, are a mask: nothing moves.
@@ -69,14 +75,14 @@ class ProgramBuilder {
     else
       c.read[0] = add_reads(reads);
     note_readers(reads, index);
-    program_.commands_.push_back(c);
+    body_->commands.push_back(c);
     return index;
   }
 
  private:
   ValueId add(const Value& value) {
-    program_.values_.push_back(value);
-    return static_cast<ValueId>(program_.values_.size() - 1);
+    body_->values.push_back(value);
+    return static_cast<ValueId>(body_->values.size() - 1);
   }
   std::uint32_t add_reads(std::span<const ValueId> reads);
   std::uint32_t new_line(const char* file, std::uint32_t line);
@@ -84,7 +90,7 @@ class ProgramBuilder {
   std::uint32_t file(const char* name);
   void note_readers(std::span<const ValueId> reads, CommandIndex reader) {
     for (const auto id : reads) {
-      auto& tile = program_.values_[program_.base(id)];
+      auto& tile = body_->values[program_.base(id)];
       if (tile.producer == kNone || (tile.readers > 0 && tile.last_reader == reader)) continue;
       tile.last_reader = reader;
       ++tile.readers;
@@ -102,7 +108,8 @@ class ProgramBuilder {
     std::uint32_t id = 0;
   };
 
-  Program program_;
+  std::shared_ptr<Program::Body> body_ = std::make_shared<Program::Body>();
+  Program program_;  // has the body, too
   Interner shape_ids_, strides_ids_, mask_ids_, line_ids_;
   std::array<SeenScalar, 32> seen_scalars_;  // by hash: kernels use the same few numbers again and again
   std::array<SeenLine, 64> seen_lines_;

@@ -14,11 +14,16 @@ Access whole(std::uint64_t address, int itemsize, const Shape& shape, const Stri
   return {address, address + static_cast<std::uint64_t>((last + 1) * itemsize), write};
 }
 
+Access bytes_from(std::uint64_t begin, std::int64_t bytes, bool write) {
+  return {begin, begin + static_cast<std::uint64_t>(bytes), write};
+}
+
 Access of_dma(const Program& program, const Command& c) {
   const auto moved = program.moved(c);
   const bool write = c.kind != CommandKind::dma_read;
   const auto size = itemsize(program.value(moved).dtype);
-  if (!program.masked(c)) return whole(c.address, size, program.shape(moved), program.strides(c), write);
+  if (!program.masked(c))
+    return whole(program.address(c), size, program.shape(moved), program.strides(c), write);
   Access access{UINT64_MAX, 0, write};
   for_each_segment(program, c, [&](const Segment& s) {
     access.begin = std::min(access.begin, s.address);
@@ -68,11 +73,11 @@ int accesses(const Program& program, const Command& c, std::array<Access, 3>& ou
       if (program.active_lanes(c) > 0) add(of_dma(program, c));
       break;
     case CommandKind::load_scalar:
-      add({c.address, c.address + static_cast<std::uint64_t>(itemsize(program.scalar_dtype(c))), false});
+      add(bytes_from(program.address(c), itemsize(program.scalar_dtype(c)), false));
       break;
     case CommandKind::ipcq_recv:
       if (program.has_destination(c))
-        add({c.address, c.address + static_cast<std::uint64_t>(program.bytes(c.result).count()), true});
+        add(bytes_from(program.address(c), program.bytes(c.result).count(), true));
       break;
     case CommandKind::ipcq_send:
       if (program.value(c.read[0]).kind == ValueKind::reference) add(of_reference(program, c.read[0], false));

@@ -61,7 +61,7 @@ void for_each_segment(const Program& program, const Command& dma, Fn&& fn) {
     return;
   }
   const auto moved = program.moved(dma);
-  const SegmentWalk walk(dma.address, itemsize(program.value(moved).dtype), program.shape(moved),
+  const SegmentWalk walk(program.address(dma), itemsize(program.value(moved).dtype), program.shape(moved),
                          program.strides(dma));
   if (!program.masked(dma)) return walk.lanes({0, walk.elements()}, fn);
   for (const auto run : program.active_runs(dma)) walk.lanes(run, fn);

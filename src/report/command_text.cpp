@@ -77,9 +77,9 @@ void CommandWriter::dma(const isa::Command& c) {
   transfer_text(c);
   if (c.kind == CommandKind::dma_read) {
     result(c.result);
-    append_hex(out_.operands, c.address);
+    append_hex(out_.operands, program_.address(c));
   } else {
-    append_hex(out_.operands, c.address);
+    append_hex(out_.operands, program_.address(c));
     out_.operands += " = ";
     operand(program_.moved(c));
   }
@@ -128,7 +128,7 @@ const CommandText& CommandWriter::write(const isa::Command& c) {
       break;
     case CommandKind::load_scalar:
       out_.text = to_string(c.kind);
-      append_hex(out_.operands, c.address);
+      append_hex(out_.operands, program_.address(c));
       out_.shapes = to_string(program_.scalar_dtype(c));
       break;
     case CommandKind::gemm:

@@ -71,7 +71,7 @@ class FlowFinder {
       case OpKind::dma_write:
         return add_dma(r);
       case OpKind::load_scalar:
-        return add_at(r, command(r).address, static_cast<std::int64_t>(r.amount), true);
+        return add_at(r, origin(r).program->address(command(r)), static_cast<std::int64_t>(r.amount), true);
       case OpKind::tile_dma_in:
       case OpKind::tile_dma_out:
         return add_tile(r);

@@ -163,7 +163,7 @@ class ChargeBook::Counter {
         return put(OpKind::dma_write, transfer(command, false));
       case CommandKind::load_scalar: {
         Charge charge;
-        move(charge, command.address, itemsize(program_.scalar_dtype(command)), 1, true);
+        move(charge, program_.address(command), itemsize(program_.scalar_dtype(command)), 1, true);
         return put(OpKind::load_scalar, charge);
       }
       case CommandKind::gemm:
@@ -357,7 +357,7 @@ class ChargeBook::Counter {
     const Bytes bytes = program_.bytes(command.result);
     if (!wiring_->in_slot())
       book_.add_flow(charge, book_.slot_memory(wiring_->rules(), program_.pe()), tcm_, bytes);
-    if (program_.has_destination(command)) move(charge, command.address, bytes.count(), 1, false);
+    if (program_.has_destination(command)) move(charge, program_.address(command), bytes.count(), 1, false);
     if (const auto* end = end_of(command))
       book_.add_flow(charge, book_.graph_.pe(program_.pe(), NodeKind::pe_ipcq),
                      book_.graph_.pe(end->peer, NodeKind::pe_ipcq), wiring_->rules().credit_bytes);

@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "isa/program_book.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/energy_meter.hpp"
 #include "runtime/host_image.hpp"
@@ -216,6 +217,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   Completed completed_;
   std::vector<std::unique_ptr<Stream>> streams_;
   std::shared_ptr<const isa::Program> recorded_last_;
+  isa::ProgramBook bodies_;
   std::vector<Launches> launches_;             // per SIP
   std::vector<std::size_t> without_programs_;  // per SIP: the first launches, of which they are gone
   HostThread main_;

@@ -183,7 +183,9 @@ std::shared_ptr<Request> Engine::launch(const LaunchSpec& spec,
     check_interrupt(spec.name);
     tl::Context tl(environment(spec, distinct, pe));
     body(tl);
-    programs.push_back(recorded_last_ = std::make_shared<const isa::Program>(tl.take_program()));
+    isa::Program program = tl.take_program();
+    bodies_.share(program);
+    programs.push_back(recorded_last_ = std::make_shared<const isa::Program>(std::move(program)));
   }
   if (options_.log == LogStorage::memory) check_room_for_records(spec.name, programs, processors_.spec());
   const int sip = spec.targets.front().sip;

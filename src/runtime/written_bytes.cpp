@@ -22,7 +22,7 @@ void WrittenBytes::add(const isa::Program& program) {
       const std::int64_t item = itemsize(program.value(out).dtype);
       isa::for_each_segment(program, out, [&](const isa::Segment& s) { add(s.address, s.elements * item); });
     } else if (c.kind == CommandKind::ipcq_recv && program.has_destination(c)) {
-      add(c.address, program.bytes(c.result).count());
+      add(program.address(c), program.bytes(c.result).count());
     }
   }
 }

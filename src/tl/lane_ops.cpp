@@ -134,14 +134,14 @@ void Recorder::place_lanes(isa::Command& c, const Lanes& lanes, const Shape& sha
                            bool writes) {
   const auto count = shape.elements();
   if (const auto affine = AffineSearch(lanes, shape, itemsize(dtype), writes).find()) {
-    c.address = affine->address;
+    c.place = builder_.address(affine->address);
     if (affine->strides != isa::row_major(shape)) c.strides = builder_.strides(affine->strides);
     const auto runs = runs_that_are_on(lanes, count);
     if (runs.size() != 1 || runs[0] != isa::LaneRange{0, count}) c.detail = builder_.mask(runs);
     return;
   }
   const ScatteredRuns runs(lanes, count, itemsize(dtype));
-  c.address = runs.addresses.empty() ? 1 : runs.addresses.front();
+  c.place = builder_.address(runs.addresses.empty() ? 1 : runs.addresses.front());
   c.detail = runs.addresses.empty() ? builder_.mask({}) : builder_.scattered(runs.lanes, runs.addresses);
 }
 

@@ -117,7 +117,7 @@ Tile Context::load(Ptr ptr, const Dims& shape, DType dtype, const LoadOptions& o
   auto& r = *recorder_;
   r.check_pointer(ptr, dtype, "load", at);
   const auto shape_id = r.shape_id(shape, "load", at);
-  isa::Command c{.kind = isa::CommandKind::dma_read, .address = ptr.address()};
+  isa::Command c{.kind = isa::CommandKind::dma_read, .place = r.builder().address(ptr.address())};
   if (options.strides.given() || options.mask) {
     const auto& extents = r.program().shape_of(shape_id);
     c.strides = r.strides_id(options.strides, extents, false, "load", at);
@@ -135,7 +135,7 @@ Op Context::store(Ptr ptr, const Tile& tile, const StoreOptions& options, At at)
   r.check_pointer(ptr, "store", at);
   const auto given = r.tile(tile, "store", at);
   const auto id = ptr.dtype() ? cast(tile, *ptr.dtype(), at).id() : given;
-  isa::Command c{.kind = isa::CommandKind::dma_write, .address = ptr.address()};
+  isa::Command c{.kind = isa::CommandKind::dma_write, .place = r.builder().address(ptr.address())};
   c.strides = r.strides_id(options.strides, r.shape(id), true, "store", at);
   c.detail = r.mask_id(options.mask, r.shape(id), "store", at);
   return r.op(r.append(c, {id}, at));
@@ -156,7 +156,7 @@ Op Context::atomic(MathOp op, Ptr ptr, const Tile& tile, const StoreOptions& opt
   const auto given = r.tile(tile, "atomic", at);
   const auto id = ptr.dtype() ? cast(tile, *ptr.dtype(), at).id() : given;
   r.check_atomic(op, id, at);
-  isa::Command c{.kind = isa::CommandKind::atomic, .op = op, .address = ptr.address()};
+  isa::Command c{.kind = isa::CommandKind::atomic, .op = op, .place = r.builder().address(ptr.address())};
   c.strides = r.strides_id(options.strides, r.shape(id), true, "atomic", at);
   c.detail = r.mask_id(options.mask, r.shape(id), "atomic", at);
   return r.op(r.append(c, {id}, at));
@@ -200,7 +200,7 @@ double Context::load_scalar(Ptr ptr, DType dtype, At at) {
       [&] { return source(ptr.address(), dtype); });
   r.append({.kind = isa::CommandKind::load_scalar,
             .detail8 = static_cast<std::uint8_t>(dtype),
-            .address = ptr.address()},
+            .place = r.builder().address(ptr.address())},
            {}, at);
   return number;
 }

@@ -68,7 +68,7 @@ Tile Context::recv(std::string_view direction, const Dims& shape, DType dtype, c
   isa::Command c{.kind = isa::CommandKind::ipcq_recv, .detail = r.builder().direction(direction)};
   c.result = r.received(queue, shape_id, dtype, options, at);
   if (!options.dst_addr.is_null()) {
-    c.address = options.dst_addr.address();
+    c.place = r.builder().address(options.dst_addr.address());
     c.detail8 = static_cast<std::uint8_t>(1 + static_cast<int>(options.dst_space));
   }
   r.append(c, {}, at);

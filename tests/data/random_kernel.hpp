@@ -67,8 +67,8 @@ class Interpreter {
     return false;
   }
   std::uint64_t address(const isa::Command& c, std::int64_t lane) const {
-    return c.address + 4 * static_cast<std::uint64_t>(
-                               dot(index_of(program_.shape(program_.moved(c)), lane), program_.strides(c)));
+    const auto element = dot(index_of(program_.shape(program_.moved(c)), lane), program_.strides(c));
+    return program_.address(c) + 4 * static_cast<std::uint64_t>(element);
   }
   void load(const isa::Command& c) {
     auto& tile = tiles_[c.result];

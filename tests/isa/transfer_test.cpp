@@ -19,7 +19,7 @@ ProgramBuilder builder() { return ProgramBuilder("k", {}); }
 // A load of `shape` at 0x1000; `strides` in elements, none given: row-major.
 Command load(ProgramBuilder& b, const Shape& shape, std::vector<std::int64_t> strides,
              DType dtype = DType::f16) {
-  Command c{.kind = CommandKind::dma_read, .address = 0x1000};
+  Command c{.kind = CommandKind::dma_read, .place = b.address(0x1000)};
   c.result = b.tile(dtype, b.shape({shape.begin(), shape.end()}), 1);
   if (!strides.empty()) {
     Strides s{};
@@ -135,7 +135,7 @@ TEST(Accesses, OfAStoreAreWrites) {
   auto b = builder();
   const auto c = load(b, {8}, {});
   b.append(c, {});
-  const auto i = b.append({.kind = CommandKind::dma_write, .address = 0x2000}, std::array{c.result});
+  const auto i = b.append({.kind = CommandKind::dma_write, .place = b.address(0x2000)}, std::array{c.result});
   EXPECT_THAT(accesses_of(b, i), ElementsAre(Access{0x2000, 0x2010, true}));
 }
 
@@ -154,12 +154,13 @@ TEST(Accesses, OfACompositeAreItsReferences) {
 
 TEST(Accesses, OfScalarsReceivesAndTheRest) {
   auto b = builder();
-  const auto scalar = b.append(
-      {.kind = CommandKind::load_scalar, .detail8 = static_cast<std::uint8_t>(DType::i32), .address = 0x5000},
-      {});
+  const auto scalar = b.append({.kind = CommandKind::load_scalar,
+                                .detail8 = static_cast<std::uint8_t>(DType::i32),
+                                .place = b.address(0x5000)},
+                               {});
   EXPECT_THAT(accesses_of(b, scalar), ElementsAre(Access{0x5000, 0x5004, false}));
   const auto shape = b.shape(std::array<std::int64_t, 1>{16});
-  Command recv{.kind = CommandKind::ipcq_recv, .detail8 = 3, .address = 0x6000};
+  Command recv{.kind = CommandKind::ipcq_recv, .detail8 = 3, .place = b.address(0x6000)};
   recv.result = b.placed(DType::f16, shape, 0x6000);
   EXPECT_THAT(accesses_of(b, b.append(recv, {})), ElementsAre(Access{0x6000, 0x6020, true}));
   EXPECT_THAT(accesses_of(b, b.append({.kind = CommandKind::fence}, {})), IsEmpty());

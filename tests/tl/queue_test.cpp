@@ -23,7 +23,7 @@ TEST(Queues, AReceiveToAnAddressTakesNoScratch) {
       tl);
   EXPECT_EQ(to_string(tl.commands()[0]), "%0:f16[8] = recv W to sram 0x1000");
   const auto& command = tl.program().command(0);
-  EXPECT_EQ(command.address, 0x1000u);
+  EXPECT_EQ(tl.program().address(command), 0x1000u);
   EXPECT_EQ(tl.program().destination_space(command), MemorySpace::Sram);
   EXPECT_EQ(tl.program().value(0).kind, isa::ValueKind::placed);
   EXPECT_EQ(tl.program().value(0).granules, 0u);
