@@ -3,6 +3,8 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "kernbench/units.hpp"
@@ -13,6 +15,7 @@ class IntervalUnion {
  public:
   void add(Time begin, Time end) {
     if (begin >= end) return;
+    while (!packed_.empty() && packed_.back().end >= begin) unpack();
     auto first = parts_.end();  // of the parts that touch [begin, end], all of them side by side
     while (first != parts_.begin() && std::prev(first)->begin > end) --first;
     auto last = first;
@@ -20,6 +23,7 @@ class IntervalUnion {
     length_ += end - begin;
     if (first == last) {
       parts_.insert(first, {begin, end});
+      if (parts_.size() >= kPacked + kPacked / 4) pack();
       return;
     }
     for (auto part = first; part != last; ++part)
@@ -29,15 +33,37 @@ class IntervalUnion {
     parts_.erase(first + 1, last);
   }
   void add(const IntervalUnion& other) {
+    if (length_ == Time()) {
+      *this = other;
+      return;
+    }
+    for (const Pack& pack : other.packed_)
+      for (const Part& part : parts_of(pack)) add(part.begin, part.end);
     for (const Part& part : other.parts_) add(part.begin, part.end);
   }
   Time length() const { return length_; }
+  /// What it takes beside itself. Copies share most of it.
+  std::size_t memory_bytes() const;
 
  private:
   struct Part {
     Time begin, end;
   };
-  std::vector<Part> parts_;  // ascending, apart from each other
+  /// So many parts side by side, which are hardly ever looked at again: the distance from each to the one before it and its
+  /// length, seven bits to a byte. A run without a log has hundreds of millions of them.
+  struct Pack {
+    Time begin, end;
+    std::shared_ptr<const std::uint8_t[]> bytes;
+    std::uint32_t size = 0;  // of `bytes`
+  };
+  static constexpr std::size_t kPacked = 64;
+
+  void pack();
+  void unpack();
+  static std::vector<Part> parts_of(const Pack& pack);
+
+  std::vector<Pack> packed_;  // ascending, before
+  std::vector<Part> parts_;   // these: ascending, apart from each other
   Time length_;
 };
 

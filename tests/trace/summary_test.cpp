@@ -114,6 +114,36 @@ TEST(IntervalUnion, DoesNotCareInWhichOrderIntervalsCome) {
   } while (std::next_permutation(intervals.begin(), intervals.end()));
 }
 
+// Against a list of picoseconds. Ends ascend; most intervals are short, and some reach back over many of those before them.
+TEST(IntervalUnion, CountsRightHoweverFarIntervalsReachBack) {
+  for (unsigned seed = 0; seed < 50; ++seed) {
+    std::mt19937 random(seed);
+    std::vector<bool> covered(20'000);
+    IntervalUnion all, half;
+    for (int end = 1; end < 20'000; end += 1 + static_cast<int>(random() % 20)) {
+      const int reach =
+          random() % 64 == 0 ? static_cast<int>(random() % 8'000) : static_cast<int>(random() % 8);
+      const int begin = std::max(0, end - reach);
+      (random() % 2 == 0 ? all : half).add(ps(begin), ps(end));
+      std::fill(covered.begin() + begin, covered.begin() + end, true);
+    }
+    all.add(half);
+    ASSERT_EQ(all.length(), ps(std::count(covered.begin(), covered.end(), true))) << "seed " << seed;
+  }
+}
+
+// An interval of 20 ns every 100 ns: three bytes each for the distance of 80,000 and the length of 20,000, 6.5 with what stands
+// for 64 of them; the youngest ones are kept as they are. Copies share all but these.
+TEST(IntervalUnion, TakesSevenBytesAnInterval) {
+  IntervalUnion all;
+  for (int i = 0; i < 64'000; ++i) all.add(ps(100'000LL * i), ps(100'000LL * i + 20'000));
+  EXPECT_EQ(all.length(), ps(64'000 * 20'000LL));
+  EXPECT_LE(all.memory_bytes(), 64'000 * 7 + 8'000u);
+  IntervalUnion copy;
+  copy.add(all);
+  EXPECT_EQ(copy.length(), all.length());
+}
+
 // Launches 0 and 1 one after the other on one PE, 3 and 2 products; launch 2 beside launch 1 on another SIP. Each is found in
 // its own time, whatever came before, after or beside it.
 TEST(Summary, OfALaunchHasItsOwnRecordsAlone) {
