@@ -18,7 +18,7 @@ constexpr Time kTick = Time::from_ps(1);
 
 }  // namespace
 
-Time LinkState::busy_with_trains(Time at, std::uint64_t key) const {
+Time LinkState::busy_with_trains(Time at, std::uint64_t key) {
   return domain->dispatcher().busy_until(*this, at, key);
 }
 
@@ -75,7 +75,7 @@ void Dispatcher::extend(Train& train, const Hop* free) {
     // A list of starts is the source's, which may change it.
     if (hop.crosses && (train.run.timing.starts || !can_cross(hop))) return;
     const Time hold = &hop == free ? Time() : hold_at(train, hop);
-    if (hold == Time::never() || !enter(train, hop, hold)) return;
+    if (hold == Time::never() ? !enter_queue(train, hop) : !enter(train, hop, hold)) return;
     train.feeds = !hop.crosses && !hop.last;
   }
 }
@@ -108,7 +108,8 @@ Time Dispatcher::hold_at(const Train& train, const Hop& hop) const {
   if (std::max(link.free_at, link.passed_until) > first) return Time::never();
   if (is_clear(link, first)) return Time();
   Time hold;
-  for (const Passage* p = link.passages; p; p = p->next) hold = std::max(hold, p->delays(train, first));
+  for (const Passage* p = link.passages; p; p = p->next)
+    hold = std::max(hold, p->queues() ? Time::never() : p->delays(train, first));
   if (hold == Time::never()) return hold;
   const Time length = length_on(hop, train.run, hold);
   const Time most = length != Time::never() ? length : train.route().pace.most();
@@ -152,9 +153,11 @@ void Dispatcher::announce(Train& train) {
   }
   if (message.followed) message.on_run(run);
   if (run.end == message.packets_)
-    partition_.schedule_at(message.delivery(), message.run_tail(run, train.last()));
+    deliver_at(train, message.run_tail(run, train.last()));
   else
     partition_.schedule_at(train, train.through());
+  if (LinkState& link = *train.stop[-1].state; train.passages.back().queues())
+    line_up(link, partition_.now(), 0, busy_until(link, partition_.now(), 0));
 }
 
 void Train::fire(sim::Event& e) {
@@ -175,7 +178,8 @@ void Dispatcher::feed(Train& train) {
   const Time wait = fabric_.serve_in_order(packet, (&before)[1], partition_.now());
   if (train.serial != serial) return;  // it is no more
   train.calm = wait == std::exchange(train.last_wait, wait) ? train.calm + 1 : 0;
-  if (train.calm >= train.patience && !train.stop->arbitrated) try_whole(train);
+  if (train.stop->arbitrated) return;
+  if (train.calm >= train.patience || can_queue(train, *train.stop, train.fed)) try_whole(train);
 }
 
 /// The packets that have not gone on alone try to go on as a train.
@@ -191,31 +195,33 @@ void Dispatcher::try_whole(Train& train) {
   go_on(train);
 }
 
-Time Dispatcher::busy_until(const LinkState& link, Time at, std::uint64_t key) const {
-  Time busy;
+Time Dispatcher::busy_until(LinkState& link, Time at, std::uint64_t key) {
+  catch_up(link, at);
+  Time busy = std::max(link.free_at, link.passed_until);
   for (const Passage* p = link.passages; p; p = p->next) {
-    if (p->through <= at) continue;
+    if (p->through <= at || p->queues()) continue;
     const std::int64_t end = p->behind(at, key);
     if (end > p->train->run.first) busy = std::max(busy, p->end(end - 1));
   }
   return busy;
 }
 
-void Dispatcher::make_way(const LinkState& link, Time at, std::uint64_t key, Time until) {
+void Dispatcher::make_way(LinkState& link, Time at, std::uint64_t key, Time until) {
   for (Passage* p = link.passages; p;) {
     const std::int64_t next = p->behind(at, key);
-    if (next < p->train->run.end && p->begin(next) < until) {
-      displace(*p, next);
+    if (!p->queues() && next < p->train->run.end && p->begin(next) < until) {
+      give_way(*p, next, at);
       p = link.passages;  // others may have gone, too
     } else {
       p = p->next;
     }
   }
+  line_up(link, at, key, until);
 }
 
 bool Dispatcher::is_clear(const LinkState& link, Time by) const {
   for (const Passage* p = link.passages; p; p = p->next)
-    if (p->through > by) return false;
+    if (p->queues() ? p->train->fed < p->train->run.end : p->through > by) return false;
   return true;
 }
 
@@ -239,7 +245,12 @@ void Dispatcher::displace(Passage& passage, std::int64_t from) {
 void Dispatcher::shorten(Train& train, std::int64_t end, const Hop& hop) {
   if (!train.feeds) cut_beyond(train, end);
   train.run.end = end;
-  for (Passage& passage : train.passages) passage.through = train.empty() ? Time() : passage.end(end - 1);
+  for (Passage& passage : train.passages)
+    if (!passage.queues()) passage.through = train.empty() ? Time() : passage.end(end - 1);
+  if (!train.passages.empty() && train.passages.back().queues()) {
+    LinkState& link = *train.passages.back().hop->state;
+    line_up(link, partition_.now(), 0, busy_until(link, partition_.now(), 0));
+  }
   const std::uint32_t serial = train.serial;
   for (std::size_t i = 0; holds_ > 0 && i < train.passages.size(); ++i) {
     if (train.passages[i].hop >= &hop) release_dependents(train.passages[i], end);
@@ -306,6 +317,10 @@ void Dispatcher::settle(Train& train, std::int64_t end) {
   const Bytes bytes = train.bytes(train.run.first, end);
   for (const Passage& passage : train.passages) {
     LinkState& link = *passage.hop->state;
+    if (passage.queues()) {
+      catch_up(link, passage.arrival(end - 1) + kTick);
+      continue;
+    }
     const Time through = end == train.run.end ? passage.through : passage.end(end - 1);
     link.passed_until = std::max(link.passed_until, through);
     link.deepest_wait = std::max(link.deepest_wait, passage.hold);

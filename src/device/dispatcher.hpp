@@ -16,6 +16,7 @@ namespace kernbench::device {
 
 class FabricDomain;
 struct LinkState;
+struct LinkUse;
 
 /// What one partition lets the next one know of a message's packets: they will come as a train; or those of a
 /// train that was announced will not. It travels a picosecond ahead of them.
@@ -49,11 +50,15 @@ class Dispatcher {
 
   /// Whoever reaches a link at `at` goes before the heads of that instant whose messages have a larger key. When
   /// have the trains' packets before it passed?
-  Time busy_until(const LinkState& link, Time at, std::uint64_t key) const;
+  Time busy_until(LinkState& link, Time at, std::uint64_t key);
   /// It takes the link until `until`: trains' packets that are to have it earlier, behind it, will come alone.
-  void make_way(const LinkState& link, Time at, std::uint64_t key, Time until);
+  void make_way(LinkState& link, Time at, std::uint64_t key, Time until);
   /// Whether all trains' packets will have passed the link by then.
   bool is_clear(const LinkState& link, Time by) const;
+  /// A head that queues and comes at this instant comes alone, so that it is put in order with others: whether there is one.
+  bool bring_heads(LinkState& link);
+  /// What the packets of a passage that queues have done up to `now`, as far as the link has not noted it.
+  void look_at_queue(const Passage& passage, Time now, LinkUse& use) const;
   /// Whether trains can start on the route at all.
   bool can_start(const Route& route) const;
 
@@ -66,6 +71,18 @@ class Dispatcher {
   bool enter(Train& train, const Hop& hop, Time hold);
   void link(Passage& passage);
   void extend(Train& train, const Hop* free);
+
+  // Packets that wait for a port (queueing.cpp)
+  bool may_queue(const Train& train, const Hop& hop) const;
+  bool can_queue(const Train& train, const Hop& hop, std::int64_t next) const;
+  bool enter_queue(Train& train, const Hop& hop);
+  void queue(Passage& passage, std::int64_t next);
+  void catch_up(LinkState& link, Time before);
+  void serve_queued(Passage& passage, std::int64_t end);
+  void line_up(LinkState& link, Time at, std::uint64_t key, Time free);
+  bool give_way(Passage& passage, std::int64_t next, Time at);
+  void deliver_at(Train& train, Time tail);
+
   void go_on(Train& train);
   void announce(Train& train);
   void fire(Train& train) { train.feeds ? feed(train) : remove(train); }

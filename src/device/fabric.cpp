@@ -107,6 +107,7 @@ void Fabric::prepare(Route& route) {
     hop.fabric = this;
     hop.state = &links_[hop.link.index];
     hop.arbitrated = is_arbitrated(hop.link);
+    hop.port = graph_.node(graph_.link(hop.link).to).kind == topology::NodeKind::pe_tcm;
   }
   if (spec_.credits) number_layers(route);
   route.source = &source_for(route);
@@ -298,6 +299,7 @@ Time Fabric::serve_in_order(Packet& packet, const Hop& hop, Time now) {
   LinkState& l = *hop.state;
   if (hop.arbitrated) [[unlikely]]
     return queue(hop).arrive(packet, hop), Time();
+  if (hop.port && l.passages) l.domain->dispatcher().bring_heads(l);
   if (l.instant == now) return serve_among(packet, hop);
   l.instant = now;
   l.last = &packet;
@@ -454,7 +456,12 @@ LinkUse Fabric::use(LinkId id) const {
   LinkUse use{l.bytes, l.deepest_wait, notes_.of(id)};
   for (const Passage* p = l.passages; p;
        p = p->next) {  // what trains have carried that the link has not noted yet
-    const std::int64_t end = p->after(l.domain->partition_.now());
+    const Time now = l.domain->partition_.now();
+    if (p->queues()) {
+      l.domain->dispatcher().look_at_queue(*p, now, use);
+      continue;
+    }
+    const std::int64_t end = p->after(now);
     if (end == p->train->run.first) continue;
     const Bytes bytes = p->train->bytes(p->train->run.first, end);
     use.bytes += bytes;

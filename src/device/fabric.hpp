@@ -98,9 +98,8 @@ struct alignas(64) LinkState {
   Time deepest_wait;
 
   /// When all are through that go before one who reaches it at `at`, of a message with that key.
-  Time busy_until(Time at, std::uint64_t key) const {
-    const Time busy = std::max(free_at, passed_until);
-    return passages ? std::max(busy, busy_with_trains(at, key)) : busy;
+  Time busy_until(Time at, std::uint64_t key) {
+    return passages ? busy_with_trains(at, key) : std::max(free_at, passed_until);
   }
   /// That one has it until `until`: packets of trains that were to have it earlier, behind it, come alone.
   void take_until(Time at, std::uint64_t key, Time until) {
@@ -109,7 +108,7 @@ struct alignas(64) LinkState {
   }
 
  private:  // in dispatcher.cpp
-  Time busy_with_trains(Time at, std::uint64_t key) const;
+  Time busy_with_trains(Time at, std::uint64_t key);
   void displace_trains(Time at, std::uint64_t key, Time until);
 };
 static_assert(sizeof(LinkState) == 64);

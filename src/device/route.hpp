@@ -96,6 +96,7 @@ struct alignas(64) Hop {
   bool last = false;                // of the route
   bool crosses = false;             // leads to another partition
   bool arbitrated = false;  // packets come to it one by one, and wait in a link queue (link_queue.hpp)
+  bool port = false;        // a TCM's, which the units of its PE use, too (port.hpp)
   std::uint8_t layer = 0;   // of the virtual channels at its end, if that is a router with finite buffers
 };
 static_assert(sizeof(Hop) == 64);

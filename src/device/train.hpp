@@ -23,7 +23,7 @@ struct Passage {
   Time offset;              // from the start of a packet to its arrival here
   Time hold;                // every packet waits so long, for one of another train that is always before it
   Time length;              // how long a full packet has the link; `never` if they differ
-  Time through;             // no packet has the link any more
+  Time through;             // no packet has the link any more; `never`: its packets queue (queueing.cpp)
 
   Time arrival(std::int64_t p) const;
   Time begin(std::int64_t p) const { return arrival(p) + hold; }
@@ -35,6 +35,12 @@ struct Passage {
   /// The first packet that goes behind one that reaches the link at `at`, of a message with that key. A source
   /// waits for whoever comes.
   std::int64_t behind(Time at, std::uint64_t key) const;
+
+  /// Its packets wait for the link, at the end of their route, each as long as it has to: those before `Train::fed` have been
+  /// served, the others will be as they come.
+  bool queues() const { return through == Time::never(); }
+  /// When the link is free again, if at `free` it is free for packet `first`: packets up to `end` follow.
+  Time served(Time free, std::int64_t first, std::int64_t end) const;
 
   bool waits_for(std::uint64_t key) const;
   // Another train, whose first packet would reach the link at `first`:
@@ -56,7 +62,7 @@ class alignas(64) Train : public sim::Event {
   const Hop* begin = nullptr;        // its stretch,
   const Hop* stop = nullptr;         // this hop excluded
   Time held;                         // Σ hold of its passages
-  std::int64_t fed = 0;              // the first packet that has not gone on alone
+  std::int64_t fed = 0;              // the first packet that has not gone on alone; or not been served, if it queues
   Time last_wait;                    // of the packet before that
   int calm = 0;                      // how many waited as long as the one before them, one after the other
   int patience = 0;                  // how many of these it takes before the rest tries to go on as a train
