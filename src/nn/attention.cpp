@@ -237,7 +237,6 @@ AttentionWork work_of(tl::Context& tl, const AttentionLaunch& a) {
   work.group = a.g.group(), work.d = a.g.d, work.dtype = a.dtype;
   work.scale = a.scale, work.scores = a.scores;
   work.head_stride = a.g.S_q * a.g.d;
-  if (a.scores == DType::f32 && !a.g.shares_keys()) work.blocks = 2;  // they take twice the scratch
   work.q_at = [&a](std::int64_t pair, std::int64_t position) {
     return a.row(a.q, a.query_row(pair, position));
   };
@@ -258,11 +257,35 @@ std::vector<std::pair<std::int64_t, int>> pairs_of(const AttentionGeometry& g, i
   return mine;
 }
 
+/// What a step takes of the scratch at most: scores of two steps and of two blocks that are shifted, what is added to those of
+/// one, the weights of a block, K and V of it and of those that are loaded ahead; queries and results of two tiles.
+std::int64_t scratch_for(const AttentionWork& work, const AttentionGeometry& g) {
+  const auto rows = g.group() * g.tile_positions(), loads = static_cast<std::int64_t>(work.loads_ahead) + 1;
+  const auto scores = rows * work.block * itemsize(work.scores) * (2 * work.blocks + 3);
+  const auto operands = (rows + 2 * loads * g.d) * work.block * g.itemsize;
+  return scores + operands + 2 * rows * g.d * (g.itemsize + itemsize(DType::f32));
+}
+
+constexpr std::int64_t kManyKeys = 8192;
+
+/// Large blocks are fewer commands, and the vector unit begins anew less often. With few keys the beginning and the end of a tile
+/// count, too.
+void choose_blocks(AttentionWork& work, const AttentionGeometry& g, Bytes scratch) {
+  AttentionWork large = work;
+  large.blocks = 3, large.block = 192;
+  if (g.S_kv >= kManyKeys) large.block = 256, large.loads_ahead = 0, large.products_ahead = 1;
+  if (scratch_for(large, g) <= scratch.count())
+    work = std::move(large);
+  else if (work.scores == DType::f32)
+    work.blocks = 2;  // they take twice the scratch
+}
+
 /// PEs of a pair share its queries.
 void attend_many(tl::Context& tl, const AttentionLaunch& a, int me) {
   auto work = work_of(tl, a);
+  choose_blocks(work, a.g, tl.environment().scratch);
   for (const auto& [pair, member] : pairs_of(a.g, me)) {
-    auto tiles = tiles_of_member(a.g, pair, member, a.length(pair), a.causal, a.queries);
+    auto tiles = tiles_of_member(a.g, pair, member, a.length(pair), a.causal, a.queries, work.block);
     for (auto& tile : tiles) {  // PEs begin at different keys, and so read from different memories
       const auto turn = a.copied ? 0 : member % static_cast<std::ptrdiff_t>(tile.blocks.size());
       std::ranges::rotate(tile.blocks, tile.blocks.begin() + turn);

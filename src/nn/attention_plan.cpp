@@ -77,7 +77,8 @@ RowRange rows_of_member(const AttentionGeometry& g, int member) {
 }
 
 std::vector<QueryTile> tiles_of_member(const AttentionGeometry& g, std::int64_t pair, int member,
-                                       std::int64_t length, bool causal, QueryRange range) {
+                                       std::int64_t length, bool causal, QueryRange range,
+                                       std::int64_t block) {
   std::vector<QueryTile> tiles;
   const auto positions = g.tile_positions(), split = std::int64_t{g.split()};
   for (std::int64_t u = 0; range.begin + u * positions < range.end; ++u) {
@@ -86,8 +87,8 @@ std::vector<QueryTile> tiles_of_member(const AttentionGeometry& g, std::int64_t 
     if (seat != member) continue;
     QueryTile tile{pair, first, std::min(positions, range.end - first), length, causal, {}};
     if (causal) tile.keys = tile.first + tile.positions + length - g.S_q;
-    for (std::int64_t key = 0; key < tile.keys; key += AttentionGeometry::kBlock)
-      tile.blocks.push_back({key, std::min(AttentionGeometry::kBlock, tile.keys - key)});
+    for (std::int64_t key = 0; key < tile.keys; key += block)
+      tile.blocks.push_back({key, std::min(block, tile.keys - key)});
     tiles.push_back(std::move(tile));
   }
   return tiles;

@@ -59,9 +59,11 @@ struct RowRange {
 };
 RowRange rows_of_member(const AttentionGeometry& g, int member);
 
-/// Tiles of the queries `range` of PE `member`, dealt forwards and backwards because later ones see more keys.
+/// Tiles of the queries `range` of PE `member`, dealt forwards and backwards because later ones see more keys. These come in
+/// blocks of `block`.
 std::vector<QueryTile> tiles_of_member(const AttentionGeometry& g, std::int64_t pair, int member,
-                                       std::int64_t length, bool causal, QueryRange range);
+                                       std::int64_t length, bool causal, QueryRange range,
+                                       std::int64_t block);
 
 // ── placements ── all row-major in their addresses but `keys_shared`
 

@@ -45,10 +45,10 @@ Shape leading(const Shape& shape) {
 }
 
 /// Batches broadcast, then M and N.
-Shape product_shape(Recorder& r, std::string_view text, const Shape& left, const Shape& right, At at) {
-  const auto batches = r.placed(
-      at, "shape", [&] { return std::string(text); },
-      [&] { return broadcast(leading(left), leading(right)); });
+template <class Text>
+Shape product_shape(Recorder& r, const Text& text, const Shape& left, const Shape& right, At at) {
+  if (left.rank() == 2 && right.rank() == 2) return {left[0], right[1]};
+  const auto batches = r.placed(at, "shape", text, [&] { return broadcast(leading(left), leading(right)); });
   std::vector<std::int64_t> extents(batches.begin(), batches.end());
   extents.push_back(left[left.rank() - 2]);
   extents.push_back(right[right.rank() - 1]);
@@ -65,7 +65,7 @@ Product checked_product(Recorder& r, std::string_view op, isa::ValueId a, isa::V
            {"shape", text(), batches ? "it takes […, M, K] and […, K, N]" : "it takes [M, K] and [K, N]"});
   const auto accumulator = accumulated(r.value(a).dtype, r.value(b).dtype);
   if (!accumulator) r.fail(at, {"dtype", text(), "it takes two floats or two i8"});
-  return {a, b, product_shape(r, text(), left, right, at), *accumulator};
+  return {a, b, product_shape(r, text, left, right, at), *accumulator};
 }
 
 void check_out_dtype(Recorder& r, const Product& p, DType out, std::string_view op, At at) {
