@@ -9,7 +9,7 @@
 namespace kernbench::device {
 
 Arbiter::Arbiter(Fabric& fabric, const Hop& hop, std::unique_ptr<models::LinkModel> model)
-    : LinkQueue(fabric, hop), model_(std::move(model)), link_is_free_(*this), all_are_here_(*this) {}
+    : LinkGate(fabric, hop), model_(std::move(model)), link_is_free_(*this), all_are_here_(*this) {}
 
 void Arbiter::arrive(Packet& packet, const Hop& hop) {
   const Waiting newcomer{&packet, &hop, partition_.now()};

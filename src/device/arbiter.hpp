@@ -7,11 +7,11 @@
 #include <memory>
 #include <vector>
 
-#include "device/link_queue.hpp"
+#include "device/link_gate.hpp"
 
 namespace kernbench::device {
 
-class Arbiter final : public LinkQueue {
+class Arbiter final : public LinkGate {
  public:
   Arbiter(Fabric& fabric, const Hop& hop, std::unique_ptr<models::LinkModel> model);
 

@@ -41,7 +41,7 @@ void CreditLink::Buffer::pop() {
 }
 
 CreditLink::CreditLink(Fabric& fabric, const Hop& hop, std::unique_ptr<models::LinkModel> model)
-    : LinkQueue(fabric, hop),
+    : LinkGate(fabric, hop),
       model_(std::move(model)),
       into_router_(is_router(fabric, fabric.graph().link(hop.link).to)),
       from_router_(is_router(fabric, fabric.graph().link(hop.link).from)),

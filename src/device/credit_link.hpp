@@ -10,12 +10,12 @@
 #include <memory>
 #include <vector>
 
-#include "device/link_queue.hpp"
+#include "device/link_gate.hpp"
 #include "device/pool.hpp"
 
 namespace kernbench::device {
 
-class CreditLink final : public LinkQueue {
+class CreditLink final : public LinkGate {
  public:
   /// `model` may be null: first come, first served.
   CreditLink(Fabric& fabric, const Hop& hop, std::unique_ptr<models::LinkModel> model);

@@ -125,20 +125,20 @@ bool Fabric::is_credited(LinkId id) const {
 }
 
 /// In the partition of the link.
-LinkQueue& Fabric::queue(const Hop& hop) {
-  std::unique_ptr<LinkQueue>& queue = hop.state->domain->queues_[hop.link.index];
-  if (!queue) queue = make_queue(hop);
-  return *queue;
+LinkGate& Fabric::gate(const Hop& hop) {
+  std::unique_ptr<LinkGate>& gate = hop.state->domain->gates_[hop.link.index];
+  if (!gate) gate = make_gate(hop);
+  return *gate;
 }
 
-std::unique_ptr<LinkQueue> Fabric::make_queue(const Hop& hop) {
+std::unique_ptr<LinkGate> Fabric::make_gate(const Hop& hop) {
   const auto& make = models_.of(graph_.node(graph_.link(hop.link).from).kind);
   if (is_credited(hop.link)) return std::make_unique<CreditLink>(*this, hop, make ? make() : nullptr);
   return std::make_unique<Arbiter>(*this, hop, make());
 }
 
 /// Of a link into or out of a router, where these have finite buffers.
-CreditLink& Fabric::credit_link(const Hop& hop) { return static_cast<CreditLink&>(queue(hop)); }
+CreditLink& Fabric::credit_link(const Hop& hop) { return static_cast<CreditLink&>(gate(hop)); }
 
 /// A packet enters a grid of routers in layer 0, and goes one up whenever it turns from Y to X (ADR 41).
 void Fabric::number_layers(Route& route) const {
@@ -250,7 +250,7 @@ void Fabric::start_packet(Message& message, Time now) {
   packet.tail = now;
   route.next_offer = now + message.pace(p);
   if (first.arbitrated) [[unlikely]] {
-    queue(first).arrive(packet, first);
+    gate(first).arrive(packet, first);
     return;
   }
   packet.next = nullptr;
@@ -298,7 +298,7 @@ void Fabric::arrive(Packet& packet) {
 Time Fabric::serve_in_order(Packet& packet, const Hop& hop, Time now) {
   LinkState& l = *hop.state;
   if (hop.arbitrated) [[unlikely]]
-    return queue(hop).arrive(packet, hop), Time();
+    return gate(hop).arrive(packet, hop), Time();
   if (hop.port && l.passages) l.domain->dispatcher().bring_heads(l);
   if (l.instant == now) return serve_among(packet, hop);
   l.instant = now;

@@ -58,7 +58,7 @@ class FabricWatcher {
 };
 
 class FabricDomain;
-class LinkQueue;
+class LinkGate;
 class CreditLink;
 
 /// A message that stands for an event at the end of its way: a request or an acknowledgement that has a size.
@@ -187,7 +187,7 @@ class Fabric {
   friend class Port;
   friend class Dispatcher;
   friend class Notice;
-  friend class LinkQueue;
+  friend class LinkGate;
   friend class CreditLink;
   friend class Errand;
 
@@ -211,9 +211,9 @@ class Fabric {
   Time serve(Packet& packet, const Hop& hop, Time head_arrival);
   Time serve_in_order(Packet& packet, const Hop& hop, Time now);
   Time serve_among(Packet& packet, const Hop& hop);
-  LinkQueue& queue(const Hop& hop);
+  LinkGate& gate(const Hop& hop);
   CreditLink& credit_link(const Hop& hop);
-  std::unique_ptr<LinkQueue> make_queue(const Hop& hop);
+  std::unique_ptr<LinkGate> make_gate(const Hop& hop);
   bool is_arbitrated(topology::LinkId link);
   bool is_credited(topology::LinkId link) const;
   void number_layers(Route& route) const;
@@ -249,7 +249,7 @@ class FabricDomain {
   friend class Errand;
 
   FabricDomain(Fabric& fabric, sim::Partition& partition, const topology::Graph& graph, PacketFormat packet);
-  friend class LinkQueue;
+  friend class LinkGate;
 
   sim::Partition& partition_;
   FabricCounters counters_;
@@ -260,8 +260,8 @@ class FabricDomain {
   std::vector<std::unique_ptr<Source>> sources_;
   std::unordered_map<std::uint32_t, Source*> source_of_link_;
   std::unordered_map<std::uint32_t, std::unique_ptr<Port>> ports_;
-  std::unordered_map<std::uint32_t, std::unique_ptr<LinkQueue>>
-      queues_;  // of links that are not just first come
+  std::unordered_map<std::uint32_t, std::unique_ptr<LinkGate>>
+      gates_;  // of links that are not just first come
 };
 
 }  // namespace kernbench::device
