@@ -7,6 +7,7 @@
 
 #include "device/pool.hpp"
 #include "kernbench/error.hpp"
+#include "kernbench/torch.hpp"
 
 namespace kernbench::bench {
 
@@ -233,7 +234,12 @@ TrafficPoint Traffic::run(double load) {
     sender->begin(now);
     senders.push_back(std::move(sender));
   }
-  simulation.run({.threads = 1});
+  if (simulation.run({.threads = 1, .interrupt = spec_.interrupt}) == sim::Outcome::interrupted) {
+    const Time at = simulation.now();
+    simulation.reset();  // its events are messages and senders, which go now
+    throw runtime::Interrupted(
+        {"runtime.interrupted", "", fmt::format("the run was stopped at {}", to_string(at)), ""});
+  }
   TrafficPoint point{.load = load, .messages = static_cast<std::int64_t>(measured.latencies.size())};
   const double per_node = (measured.end - measured.begin).ns() * static_cast<double>(senders.size());
   point.offered_gbs = static_cast<double>(measured.offered.count()) / per_node;

@@ -1,6 +1,7 @@
 // Made-up traffic over the fabric: nodes that send messages to each other at a given rate, whatever becomes of them.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -22,6 +23,7 @@ struct TrafficSpec {
   double hot_share = 0.25;    // of the messages that go to the hot spot; the others are uniform
   std::int64_t messages = 0;  // of each node, that are measured
   std::uint64_t seed = 0;
+  const std::atomic<bool>* interrupt = nullptr;  // set: `run` stops between two events with Interrupted
 };
 
 /// What came of one offered load.
@@ -48,7 +50,8 @@ class Traffic {
   const std::vector<TrafficNode>& nodes() const { return nodes_; }
   /// The rate of a node at a load of 1: of a router what one link carries, of a cube what one of its ports does.
   Bandwidth full_rate() const { return rate_; }
-  /// Lets the nodes send at this share of the full rate, measures, and waits until the fabric is empty again.
+  /// Lets the nodes send at this share of the full rate, measures, and waits until the fabric is empty again. After an interrupt
+  /// the device is good for nothing any more.
   TrafficPoint run(double load);
   /// Of all messages so far: those that never arrived, and those that were faster than wires, overheads and their bytes allow.
   std::int64_t lost() const { return made_ - arrived_; }

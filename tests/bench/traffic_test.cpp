@@ -4,11 +4,13 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "bench/run_json.hpp"
 #include "bench/traffic.hpp"
+#include "kernbench/torch.hpp"
 
 namespace kernbench::bench {
 namespace {
@@ -33,6 +35,14 @@ TrafficPoint measure(const topology::Machine& machine, double load, Pattern patt
   EXPECT_EQ(traffic.lost(), 0);
   EXPECT_EQ(traffic.too_fast(), 0);
   return point;
+}
+
+TEST(TrafficOnAMesh, StopsBetweenTwoEvents) {
+  const std::atomic<bool> stop = true;
+  device::Device device(mesh());
+  Traffic traffic(device, {.message = 256_B, .messages = 1'000'000, .seed = 1, .interrupt = &stop});
+  EXPECT_THROW(traffic.run(0.1), runtime::Interrupted);
+  EXPECT_TRUE(device.simulation().idle());
 }
 
 // Neighbours in a row: 5 hops of 6 are one link of 1 ps and a router of 5 ns, the last goes back over 5 of them. A packet of 256 B takes

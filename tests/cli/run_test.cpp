@@ -309,6 +309,7 @@ int interrupted(const fs::path& folder, std::vector<const char*> words) {
 TEST_F(RunCommand, CtrlCStopsItWithoutAPartialFile) {
   EXPECT_EQ(interrupted(path(), {"matmul-composite", "M=16384", "K=16384", "N=16384"}), 130);
   EXPECT_EQ(interrupted(path(), {"ccl-allreduce", "n_elem=1000000", "--verify-data"}), 130);
+  EXPECT_EQ(interrupted(path(), {"traffic", "messages=1000000"}), 130);
   EXPECT_EQ(files(), 0u);
 }
 

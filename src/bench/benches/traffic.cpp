@@ -26,7 +26,8 @@ TrafficSpec spec_of(const Options& options, const Torch& torch) {
           .message = bytes > 0 ? Bytes(bytes) : torch.machine().at("fabric").bytes("packet_bytes"),
           .hot_share = options.number("hot_share"),
           .messages = options.integer("messages"),
-          .seed = static_cast<std::uint64_t>(options.integer("seed"))};
+          .seed = static_cast<std::uint64_t>(options.integer("seed")),
+          .interrupt = torch.engine().options().interrupt};
 }
 
 std::vector<double> loads_of(const std::string& text) {
