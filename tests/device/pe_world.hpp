@@ -23,8 +23,9 @@ class Log : public OpSink {
 
 class Kernels {
  public:
-  explicit Kernels(std::vector<std::string> overrides = {}, FabricOptions options = {})
-      : device(load(std::move(overrides)), options), processors(device) {
+  explicit Kernels(std::vector<std::string> overrides = {}, FabricOptions options = {},
+                   const std::string& machine = "default")
+      : device(load(std::move(overrides), machine), options), processors(device) {
     processors.writer().set_sink(&log);
   }
 
