@@ -66,6 +66,15 @@ def records(result):
     return result["op_log_summary"]["record_count"]
 
 
+def bursts(result):
+    return result["dram"]["all"]["reads"] + result["dram"]["all"]["writes"]
+
+
+def random_reads(what, more):
+    words = f"--bench memory --topology realistic pattern=random {more} --log none"
+    return Run(what, words, "burst", bursts)
+
+
 # Cheap ones take about a second each.
 TABLES = {
     "expect": ("What to expect", "With `--threads 1`. Time is that of the processor, everything included: starting, recording, simulating, summing up.", [
@@ -79,6 +88,11 @@ TABLES = {
         ring(64), ring(256), ring(1024, False), tree(256), tree(1024), tree(16384, False),
         neighbour(1), neighbour(8), neighbour(64), largest(),
     ]),
+    "memory": ("A memory that schedules", "Bursts of 64 bytes at random in one slice of `realistic` ([ADR 46](adr/0046-one-decision-a-burst.md)).\nMost of a "
+               "lone access is its command, its messages and its record.", [
+                   random_reads("random 64-byte reads, 64 a command", "rows=64 in_flight=512 count=2000000"),
+                   random_reads("random 4 KiB reads", "bytes=4096 count=20000"),
+                   random_reads("random 64-byte reads, each a command", "count=200000")]),
     "repeats": ("What comes again", "Steps that come again in the same state are taken over ([ADR 43](adr/0043-repeats-are-taken-over.md)); "
                 "the program of every step is recorded all the same.", [
                     Run("8 decode steps of a small model, 2 SIPs", "--bench llama model=custom context=64 batch=2 steps=8 --topology small "

@@ -63,6 +63,29 @@ struct MemoryPlace {
   MemoryAnswers& answers;
 };
 
+/// What a memory has done so far with the time in which something waited for it, all pseudo-channels together. The times are
+/// apart from each other: a channel either moves data or waits, and then for one thing.
+struct MemoryActivity {
+  std::int64_t channels = 1;           // that were used
+  std::int64_t reads = 0, writes = 0;  // bursts
+  std::int64_t hits = 0, closed = 0,
+               conflicts = 0;  // of them: their row was open, no row was, another one was
+  Time data;                   // the bus carried bytes
+  Time rows;                   // rows were opened and closed
+  Time groups;                 // commands of one bank group had to keep their distance
+  Time turns;                  // the bus was turned between reads and writes
+  Time refresh;
+  Time waited_for() const { return data + rows + groups + turns + refresh; }
+  MemoryActivity& operator+=(const MemoryActivity& other) {
+    channels += other.channels;
+    reads += other.reads, writes += other.writes;
+    hits += other.hits, closed += other.closed, conflicts += other.conflicts;
+    data += other.data, rows += other.rows, groups += other.groups;
+    turns += other.turns, refresh += other.refresh;
+    return *this;
+  }
+};
+
 class PromptMemory;
 
 class MemoryModel {
@@ -75,6 +98,8 @@ class MemoryModel {
   /// difference. Then what a machine has done once need not be simulated again (docs/adr/0043-repeats-are-taken-over.md). No row
   /// buffers, no refresh.
   virtual bool forgets() const { return false; }
+  /// For `explain` and `run --json` (`dram`); none: it does not count.
+  virtual std::optional<MemoryActivity> activity() const { return std::nullopt; }
 };
 
 /// A memory that knows when a burst is through as soon as it is asked for, whoever comes later. It may be asked late, in

@@ -33,6 +33,7 @@
 #include "kernbench/energy.hpp"
 #include "kernbench/isa.hpp"
 #include "kernbench/machine.hpp"
+#include "kernbench/memory_model.hpp"
 #include "kernbench/tensor.hpp"
 #include "kernbench/tl.hpp"
 #include "kernbench/trace.hpp"
@@ -124,6 +125,12 @@ struct LinkQueue {
   /// often that was so.
   Time stalled;
   std::uint64_t stalls = 0;
+};
+
+/// What the DRAM of a PE's slice did with its time, where its model counts that (builtin.hbm_scheduled).
+struct SliceActivity {
+  std::string slice;  // sip0.cube0.hbm_ctrl.pe0
+  models::MemoryActivity activity;
 };
 
 /// How far a run is.
@@ -265,6 +272,8 @@ class Torch {
   std::vector<HazardReport> hazards() const;
   /// Links at which packets waited, the longest wait first.
   std::vector<LinkQueue> link_queues() const;
+  /// Slices that were used, of a memory that counts what it does; who had most to do first.
+  std::vector<SliceActivity> memory_activity() const;
 
   Engine& engine() const { return *engine_; }  // for the layers above
 

@@ -357,6 +357,7 @@ class BenchJob {
     add_launches(result_, *engine_, works_);
     add_warnings(result_, *engine_, works_);
     result_.links = torch.link_queues();
+    result_.slices = torch.memory_activity();
     result_.energy = torch.energy();
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin_;
     result_.wall = {took.count(), torch.events(), peak_rss_mb(),

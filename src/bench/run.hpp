@@ -80,8 +80,9 @@ struct RunResult {
   std::optional<trace::RunLog> log;   // none: it was not kept
   trace::CriticalPath critical_path;  // refers to the log; unknown without it
   Utilization utilization;
-  std::optional<trace::EnergyReport> energy;  // none: the machine has no prices
-  std::vector<runtime::LinkQueue> links;      // at which packets waited, the longest wait first
+  std::optional<trace::EnergyReport> energy;   // none: the machine has no prices
+  std::vector<runtime::LinkQueue> links;       // at which packets waited, the longest wait first
+  std::vector<runtime::SliceActivity> slices;  // that were used, if their memory counts; the busiest first
   std::optional<std::vector<runtime::HazardReport>> hazards;  // none: nobody looked for them
   std::vector<std::string> warnings;  // queues that limit the bandwidth of their links
   Wall wall;

@@ -108,6 +108,25 @@ Json push_back_json(const RunResult& result) {
           {"most_at", all->most ? Json(all->most->link) : Json()}};
 }
 
+Json activity_json(const models::MemoryActivity& a) {
+  return {{"channels", a.channels},      {"reads", a.reads},
+          {"writes", a.writes},          {"row_hits", a.hits},
+          {"row_closed", a.closed},      {"row_conflicts", a.conflicts},
+          {"data_ns", a.data.ns()},      {"rows_ns", a.rows.ns()},
+          {"groups_ns", a.groups.ns()},  {"turns_ns", a.turns.ns()},
+          {"refresh_ns", a.refresh.ns()}};
+}
+
+/// Null if the memory does not count what it does, or did nothing.
+Json dram_json(const std::vector<runtime::SliceActivity>& slices) {
+  if (slices.empty()) return nullptr;
+  models::MemoryActivity all{.channels = 0};
+  for (const runtime::SliceActivity& slice : slices) all += slice.activity;
+  Json busiest = activity_json(slices.front().activity);
+  busiest["slice"] = slices.front().slice;
+  return {{"slices", slices.size()}, {"all", activity_json(all)}, {"busiest", busiest}};
+}
+
 Json hazards_json(const std::vector<runtime::HazardReport>& hazards) {
   Json list = Json::array();
   for (const auto& h : hazards)
@@ -136,6 +155,7 @@ Json to_json(const RunResult& result) {
           {"utilization", utilization_json(result.utilization)},
           {"links", links_json(result.links)},
           {"push_back", push_back_json(result)},
+          {"dram", dram_json(result.slices)},
           {"energy", result.energy ? trace::json_of(*result.energy) : Json()},
           {"lower_bound_ns", result.lower_bound.time.ns()},
           {"critical_path", result.log ? trace::json_of(result.critical_path) : Json()},

@@ -125,6 +125,21 @@ void put_deepest_queue(std::string& out, const RunResult& result) {
                  topology::count_text(result.links.size(), "link", "links") + " had one");
 }
 
+/// Where the memory counts what it does: the busiest slice.
+void put_dram(std::string& out, const RunResult& result) {
+  if (result.slices.empty()) return;
+  const auto& [slice, a] = result.slices.front();
+  const auto share = [&](Time part) { return percent(part.ns() / a.waited_for().ns()); };
+  const double bursts = static_cast<double>(a.reads + a.writes);
+  fmt::format_to(
+      std::back_inserter(out),
+      "DRAM             {} of the time something waited for {}: data {}, rows {}, bank groups {}, turns "
+      "{}, refresh {}; {} row hits\n",
+      percent(a.waited_for().ns() / static_cast<double>(a.channels) / result.total.ns()), slice,
+      share(a.data), share(a.rows), share(a.groups), share(a.turns), share(a.refresh),
+      percent(static_cast<double>(a.hits) / bursts));
+}
+
 std::string count_of(std::uint64_t n, const char* one, const char* many) {
   return topology::count_text(static_cast<std::int64_t>(n), one, many);
 }
@@ -186,6 +201,7 @@ std::string run_summary(const RunResult& result) {
   put_energy(out, result);
   put_deepest_queue(out, result);
   put_push_back(out, result);
+  put_dram(out, result);
   put_bound(out, result.lower_bound);
   if (result.log)
     put_critical_path(out, result.critical_path);

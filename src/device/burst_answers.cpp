@@ -8,13 +8,15 @@
 namespace kernbench::device {
 
 void BurstAnswers::let_packets_go(Fabric& fabric) {
+  if (answered == through.size() || through[answered] == Time::never()) return;
   Message& data = access->data();
-  const std::int64_t packet = fabric.packet_bytes().count();
+  const std::int64_t packet = fabric.packet_bytes().count(), all = data.bytes.count();
   const std::int64_t before = data.ready.packets();
+  std::int64_t needed = std::min((before + 1) * packet, all);  // bytes, for the next packet to leave
   for (; answered < through.size() && through[answered] != Time::never(); ++answered) {
     latest = std::max(latest, through[answered]);
-    while (data.ready.packets() < (data.bytes.count() + packet - 1) / packet &&
-           std::min((data.ready.packets() + 1) * packet, data.bytes.count()) <= ends[answered])
+    for (; needed <= ends[answered] && data.ready.packets() * packet < all;
+         needed = std::min(needed + packet, all))
       data.ready.push_back(latest);
   }
   if (data.ready.packets() > before) fabric.more_is_ready(data);

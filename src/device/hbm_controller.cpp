@@ -53,17 +53,14 @@ void HbmController::serve_read(Access& access) {
   hand_over();
   const std::uint32_t number = open(access, Direction::read);
   Open& read = *opens_[number];
-  struct Series {
-    std::int64_t base, first, count;
-  };
-  std::vector<Series> series;
+  series_.clear();
   for (Bursts bursts(spec_, access.extent()); bursts.more();) {
     const Bursts::Burst burst = bursts.next();
     const auto base = static_cast<std::int64_t>(read.ends.size());
-    if (!series.empty() && series.back().first + series.back().count == burst.number)
-      ++series.back().count;
+    if (!series_.empty() && series_.back().first + series_.back().count == burst.number)
+      ++series_.back().count;
     else
-      series.push_back({base, burst.number, 1});
+      series_.push_back({base, burst.number, 1});
     read.ends.push_back(burst.end);
   }
   read.through.assign(read.ends.size(), Time::never());
@@ -71,7 +68,7 @@ void HbmController::serve_read(Access& access) {
   Message& data = access.data();
   data.wait_for_packets();
   data.route->answers.send(fabric_, data);
-  for (const Series& s : series) request(number, s.base, s.first, s.count);
+  for (const Series& s : series_) request(number, s.base, s.first, s.count);
 }
 
 void HbmController::through(std::uint64_t tag, std::int64_t first, std::span<const Time> at) {

@@ -17,6 +17,7 @@ class HbmController final : public HbmMemory, private models::MemoryAnswers {
   HbmController(Fabric& fabric, topology::NodeId node, const HbmSpec& spec,
                 const models::MemoryBehaviour& behaviour, const ParamSet& params);
   bool forgets() const override { return model_->forgets(); }
+  std::optional<models::MemoryActivity> activity() const override { return model_->activity(); }
 
  private:
   /// An access with bursts that the model has not answered, or bytes that have not come.
@@ -39,6 +40,11 @@ class HbmController final : public HbmMemory, private models::MemoryAnswers {
   void expect_next();
   void serve_packet(Access& access, std::int64_t packet);
 
+  /// Bursts of a read that follow each other.
+  struct Series {
+    std::int64_t base, first, count;  // the read's burst, the slice's, how many
+  };
+  std::vector<Series> series_;  // of the read that is being served
   std::vector<std::unique_ptr<Open>> opens_;
   std::vector<std::uint32_t> idle_;
   sim::MemberEvent<&HbmController::hand_over> bytes_come_;

@@ -14,22 +14,32 @@ HbmSpec HbmSpec::of(const topology::Machine& machine) {
 
 Bursts::Bursts(const HbmSpec& spec, const Extent& extent, std::int64_t taken)
     : extent_(extent),
+      all_(extent.bytes().count()),
       burst_(spec.burst.count()),
       linear_(spec.strided == Strided::linear && extent.rows > 1),
-      taken_(taken) {}
+      taken_(taken) {
+  const std::int64_t row = extent.rows > 1 ? taken / extent.row_bytes : 0;
+  left_ = (row + 1) * extent.row_bytes - taken;
+  address_ = extent.offset + row * extent.stride + extent.row_bytes - left_;
+}
 
 /// A transfer of one row, or of several where each is charged, is cut at burst boundaries. A linear one of
 /// several rows takes ⌈bytes / burst⌉ bursts from the one that holds its first byte.
 Bursts::Burst Bursts::next() {
   if (linear_) {
     const std::int64_t number = extent_.offset / burst_ + taken_ / burst_;
-    taken_ = std::min(taken_ + burst_, extent_.bytes().count());
+    taken_ = std::min(taken_ + burst_, all_);
     return {number, taken_};
   }
-  const std::int64_t in_row = taken_ % extent_.row_bytes;
-  const std::int64_t address = extent_.offset + taken_ / extent_.row_bytes * extent_.stride + in_row;
-  const std::int64_t number = address / burst_;
-  taken_ += std::min((number + 1) * burst_ - address, extent_.row_bytes - in_row);
+  const std::int64_t number = address_ / burst_;
+  const std::int64_t bytes = std::min((number + 1) * burst_ - address_, left_);
+  taken_ += bytes;
+  left_ -= bytes;
+  address_ += bytes;
+  if (left_ == 0) {
+    left_ = extent_.row_bytes;
+    address_ += extent_.stride - extent_.row_bytes;
+  }
   return {number, taken_};
 }
 

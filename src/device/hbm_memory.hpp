@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "device/arrivals.hpp"
 #include "device/memory.hpp"
@@ -30,13 +31,14 @@ class Bursts {
 
   Bursts(const HbmSpec& spec, const Extent& extent, std::int64_t taken = 0);
   Burst next();
-  bool more() const { return taken_ < extent_.bytes().count(); }
+  bool more() const { return taken_ < all_; }
 
  private:
   const Extent& extent_;
-  const std::int64_t burst_;
+  const std::int64_t all_, burst_;
   const bool linear_;
   std::int64_t taken_;
+  std::int64_t address_, left_;  // of the next byte; bytes of its row from there on
 };
 
 class HbmMemory : public Memory {
@@ -46,6 +48,7 @@ class HbmMemory : public Memory {
   void note_served(Bytes bursts) { served_ += bursts; }
   /// As its model says.
   virtual bool forgets() const = 0;
+  virtual std::optional<models::MemoryActivity> activity() const = 0;
 
  protected:
   const HbmSpec spec_;

@@ -18,6 +18,7 @@ class HbmSlice final : public HbmMemory {
   HbmSlice(Fabric& fabric, topology::NodeId node, const HbmSpec& spec,
            std::unique_ptr<models::MemoryModel> model);
   bool forgets() const override { return model_->forgets(); }
+  std::optional<models::MemoryActivity> activity() const override { return model_->activity(); }
 
  private:
   void serve_read(Access& access) override;

@@ -54,6 +54,7 @@ DramSpec DramSpec::of(const ParamSet& hbm) {
 DramChannel::DramChannel(const DramSpec& spec)
     : spec_(spec),
       banks_(static_cast<std::size_t>(spec.banks)),
+      rows_(static_cast<std::size_t>(spec.banks), -1),
       group_mask_(static_cast<std::uint32_t>(spec.groups - 1)),
       group_free_(static_cast<std::size_t>(spec.groups), kLongAgo),
       last_activate_(kLongAgo),
@@ -64,16 +65,26 @@ DramChannel::DramChannel(const DramSpec& spec)
   for (std::size_t b = 0; b < banks_.size(); ++b) {
     const std::int64_t share = spec.refresh_interval.ps() * static_cast<std::int64_t>(b + 1) / spec.banks;
     banks_[b].refresh_due = Time::from_ps(share);
-    banks_[b].activated = banks_[b].may_activate = banks_[b].may_precharge = kLongAgo;
+    banks_[b].activated = banks_[b].may_activate = banks_[b].may_precharge = banks_[b].may_reopen = kLongAgo;
   }
 }
 
 void DramChannel::enter(Burst burst, Time now) {
+  const auto d = static_cast<std::size_t>(burst.direction);
   burst.came = now;
-  queues_[static_cast<std::size_t>(burst.direction)].push_back(burst);
+  burst.number = served_[d] + static_cast<std::uint32_t>(queues_[d].size());
+  queues_[d].push_back(burst);
 }
 
-DramChannel::Served DramChannel::serve() {
+Time DramChannel::least(Direction direction) const {
+  return std::min({spec_.t.command, spec_.t.bus, spec_.t.turn[0], spec_.t.turn[1]}) +
+         spec_.t.data[static_cast<std::size_t>(direction)] + spec_.t.bus;
+}
+
+DramChannel::Served DramChannel::serve(Time now) {
+  turning_ = Time();
+  refreshed_ = kLongAgo;
+  const Time could_go = std::max(last_column_ + spec_.t.bus, now);
   const Direction direction = choose_direction();
   if (direction != direction_) turn_to(direction);
   const auto d = static_cast<std::size_t>(direction);
@@ -82,10 +93,11 @@ DramChannel::Served DramChannel::serve() {
   Choice choice = choose(queue, d);
   while (refresh_before(choice, queue[choice.at])) choice = choose(queue, d);
   const Burst burst = queue[choice.at];
-  for (std::size_t i = 0; i < choice.at; ++i) ++queue[i].passed;
+  count(choice, burst, could_go);
   issue(choice, burst, d);
+  ++served_[d];
   queue.erase(queue.begin() + static_cast<std::ptrdiff_t>(choice.at));
-  return {burst, choice.column + spec_.t.data[d] + spec_.t.bus};
+  return {burst.tag, burst.index, direction, choice.column + spec_.t.data[d] + spec_.t.bus};
 }
 
 /// Reads, until so many writes wait that a batch of them is worth turning the bus; or if there are no reads.
@@ -101,48 +113,54 @@ Direction DramChannel::choose_direction() {
 void DramChannel::turn_to(Direction direction) {
   turned_ = direction == Direction::write ? last_activate_ : last_column_;
   direction_ = direction;
-  last_column_ += spec_.t.turn[direction == Direction::write ? 0 : 1] - spec_.t.bus;
-}
-
-/// The one whose column command can go earliest, the oldest of those; or the oldest of all, if too many have passed it.
-DramChannel::Choice DramChannel::choose(const Queue& queue, std::size_t direction) const {
-  const std::size_t end = queue.front().passed >= spec_.cap ? 1 : queue.size();
-  const Floors floors{
-      std::max(last_activate_ + spec_.t.activates, activates_[oldest_activate_] + spec_.t.four_activates),
-      last_column_ + spec_.t.bus, spec_.t.activate[direction]};
-  Choice best;
-  for (std::size_t i = 0; i < end; ++i) {
-    const Time column = column_of(queue[i], floors);
-    if (column >= best.column) continue;
-    best.column = column;
-    best.at = i;
-  }
-  const Burst& burst = queue[best.at];
-  if (banks_[burst.bank].row != burst.row) best.activate = activate_of(burst, floors);
-  return best;
+  turning_ = spec_.t.turn[direction == Direction::write ? 0 : 1] - spec_.t.bus;
+  last_column_ += turning_;
 }
 
 /// What of a bank's times does not bind is so long ago that no branch is needed: which of many bursts hit is anybody's guess.
-Time DramChannel::activate_of(const Burst& burst, const Floors& floors) const {
+inline Time DramChannel::activate_of(const Burst& burst, const Floors& floors) const {
   const Bank& bank = banks_[burst.bank];
   const Time first = std::max(burst.came, turned_) + spec_.t.command;
-  return std::max({std::max(first, bank.may_precharge) + bank.to_close, bank.may_activate, floors.activate});
+  return std::max(std::max(first + bank.to_close, bank.may_reopen), floors.activate);
 }
 
-Time DramChannel::column_of(const Burst& burst, const Floors& floors) const {
-  const Bank& bank = banks_[burst.bank];
+inline Time DramChannel::column_of(const Burst& burst, const Floors& floors) const {
   const Time first = std::max(burst.came, turned_) + spec_.t.command;
-  const Time hit = std::max(first, bank.activated + floors.row);
+  const Time hit = std::max(first, banks_[burst.bank].activated + floors.row);
   const Time miss = activate_of(burst, floors) + floors.row;
-  const Time ready = bank.row == burst.row ? hit : miss;
-  return std::max({ready, floors.column, group_free_[burst.bank & group_mask_]});
+  const Time ready = hits(burst) ? hit : miss;
+  return std::max(std::max(ready, floors.column), group_free_[burst.bank & group_mask_]);
+}
+
+/// The one whose column command can go earliest, the oldest of those; or the oldest of all, if too many have passed it. Once
+/// one is found that nobody can beat who has to open a row, only those are looked at who have not.
+DramChannel::Choice DramChannel::choose(const Queue& queue, std::size_t direction) const {
+  const std::size_t end = served_[direction] - queue.front().number >= spec_.cap ? 1 : queue.size();
+  const Floors floors{
+      std::max(last_activate_ + spec_.t.activates, activates_[oldest_activate_] + spec_.t.four_activates),
+      last_column_ + spec_.t.bus, spec_.t.activate[direction]};
+  const Time opened = std::max(floors.column, floors.activate + floors.row);
+  std::size_t at = 0;
+  Time best = Time::never();
+  const auto look_at = [&](std::size_t i) {
+    const Time column = column_of(queue[i], floors);
+    if (column >= best) return;
+    best = column;
+    at = i;
+  };
+  std::size_t i = 0;
+  for (; i < end && best > opened; ++i) look_at(i);
+  for (; i < end && best > floors.column; ++i)
+    if (hits(queue[i])) look_at(i);
+  const Burst& burst = queue[at];
+  return {at, hits(burst) ? Time::from_ps(-1) : activate_of(burst, floors), best};
 }
 
 void DramChannel::refresh_bank(Bank& bank, Time at) {
-  bank.row = -1;
+  rows_[static_cast<std::size_t>(&bank - banks_.data())] = -1;
   bank.may_precharge = kLongAgo;
   bank.to_close = Time();
-  bank.may_activate = std::max(bank.may_activate, at + spec_.refresh_time);
+  bank.may_activate = bank.may_reopen = std::max(bank.may_activate, at + spec_.refresh_time);
 }
 
 /// Whether a refresh comes before the command: then it has closed the bank, or all of them.
@@ -157,6 +175,7 @@ bool DramChannel::refresh_before(const Choice& choice, const Burst& burst) {
   else
     for (Bank& each : banks_) refresh_bank(each, begin);
   due += spec_.refresh_interval;
+  refreshed_ = begin + spec_.refresh_time;
   return true;
 }
 
@@ -175,7 +194,7 @@ void DramChannel::skip_refreshes(Time now) {
 void DramChannel::issue(const Choice& choice, const Burst& burst, std::size_t direction) {
   Bank& bank = banks_[burst.bank];
   if (choice.activate >= Time()) {
-    bank.row = burst.row;
+    rows_[burst.bank] = burst.row;
     bank.activated = choice.activate;
     bank.may_activate = choice.activate + spec_.t.row_cycle;
     bank.may_precharge = choice.activate + spec_.t.row_active;
@@ -185,8 +204,27 @@ void DramChannel::issue(const Choice& choice, const Burst& burst, std::size_t di
     oldest_activate_ = (oldest_activate_ + 1) % activates_.size();
   }
   bank.may_precharge = std::max(bank.may_precharge, choice.column + spec_.t.precharge[direction]);
+  bank.may_reopen = std::max(bank.may_activate, bank.may_precharge + bank.to_close);
   group_free_[burst.bank & group_mask_] = choice.column + spec_.t.same_group;
   last_column_ = choice.column;
+}
+
+/// Bytes have the bus; before them the channel has waited since the bus could have had them.
+void DramChannel::count(const Choice& choice, const Burst& burst, Time could_go) {
+  MemoryActivity& a = activity_;
+  ++(burst.direction == Direction::read ? a.reads : a.writes);
+  const bool hit = choice.activate < Time();
+  ++(hit ? a.hits : rows_[burst.bank] < 0 ? a.closed : a.conflicts);
+  a.data += spec_.t.bus;
+  Time waited = std::max(choice.column - could_go, Time());
+  const auto take = [&](Time& from, Time most) {
+    const Time part = std::clamp(most, Time(), waited);
+    from += part;
+    waited -= part;
+  };
+  take(a.turns, turning_);
+  take(a.refresh, refreshed_ - could_go);
+  take(hit && choice.column == group_free_[burst.bank & group_mask_] ? a.groups : a.rows, waited);
 }
 
 }  // namespace kernbench::models

@@ -48,15 +48,18 @@ class DramChannel {
  public:
   struct Burst {
     std::uint64_t tag = 0;
-    std::int64_t index = 0;  // of its request
     std::int64_t row = 0;
-    std::uint32_t bank = 0;
-    Direction direction = Direction::read;
-    std::uint16_t passed = 0;  // younger ones that went before it
     Time came;
+    std::uint32_t index = 0;  // of its request
+    std::uint32_t bank = 0;
+    std::uint32_t number =
+        0;  // how many of its queue would go before it, since the start, if nobody passed anybody
+    Direction direction = Direction::read;
   };
   struct Served {
-    Burst burst;
+    std::uint64_t tag = 0;
+    std::uint32_t index = 0;
+    Direction direction = Direction::read;
     Time through;  // its last byte is read, or written
   };
 
@@ -68,16 +71,19 @@ class DramChannel {
   bool empty() const { return queues_[0].empty() && queues_[1].empty(); }
   /// When the next decision is made, if somebody waits: when the last column command has gone.
   Time decides_at() const { return last_column_; }
-  /// Decides. Not empty.
-  Served serve();
+  /// Decides, at `now`. Not empty.
+  Served serve(Time now);
+  /// No burst is through earlier than this after the decision.
+  Time least(Direction direction) const;
+  const MemoryActivity& activity() const { return activity_; }
 
  private:
   struct Bank {
-    std::int64_t row = -1;  // −1: none open
-    Time activated;         // with this row
+    Time activated;  // with the open row
     Time may_activate;
     Time may_precharge;  // long ago, if no row is open
     Time to_close;       // tRP, if one is
+    Time may_reopen;     // the later of `may_activate` and closing the row as soon as possible
     Time refresh_due;
   };
   struct Choice {
@@ -94,6 +100,7 @@ class DramChannel {
 
   using Queue = std::vector<Burst>;  // oldest first
   const Queue& queue(Direction direction) const { return queues_[static_cast<std::size_t>(direction)]; }
+  bool hits(const Burst& burst) const { return rows_[burst.bank] == burst.row; }
   Direction choose_direction();
   void turn_to(Direction direction);
   Choice choose(const Queue& queue, std::size_t direction) const;
@@ -103,10 +110,12 @@ class DramChannel {
   void skip_refreshes(Time now);
   void refresh_bank(Bank& bank, Time at);
   void issue(const Choice& choice, const Burst& burst, std::size_t direction);
+  void count(const Choice& choice, const Burst& burst, Time could_go);
 
   const DramSpec spec_;
   std::array<Queue, 2> queues_;
   std::vector<Bank> banks_;
+  std::vector<std::int64_t> rows_;  // open in each bank; −1: none
   const std::uint32_t group_mask_;
   std::vector<Time> group_free_;   // earliest next column command
   std::array<Time, 4> activates_;  // the last four, a ring
@@ -117,6 +126,10 @@ class DramChannel {
   Direction direction_ = Direction::read;
   bool draining_ = false;
   Time refresh_due_;
+  std::array<std::uint32_t, 2> served_{};  // bursts of each queue
+  // Of the decision that is being made: what turning the bus takes, and until when there is a refresh.
+  Time turning_, refreshed_;
+  MemoryActivity activity_;
 };
 
 }  // namespace kernbench::models

@@ -20,31 +20,31 @@ std::uint64_t fold(std::uint64_t value, int width) {
 DramMap::DramMap(const ParamSet& hbm)
     : channels_(hbm.integer("num_pcs")),
       groups_(hbm.integer("bank_groups")),
-      banks_(hbm.integer("banks")),
       columns_(hbm.integer("row_bytes") / hbm.integer("burst_bytes")),
+      banks_of_group_(hbm.integer("banks") / hbm.integer("bank_groups")),
       hash_(hbm.text("hash") == "xor"),
-      channel_bits_(bits(channels_)),
-      bank_bits_(bits(banks_)) {}
+      group_bits_(bits(hbm.integer("bank_groups"))),
+      channel_bits_(bits(hbm.integer("num_pcs"))),
+      bank_bits_(bits(hbm.integer("banks"))) {}
 
-std::size_t DramMap::channel_of(std::uint64_t burst) const {
-  if (!hash_) return burst % static_cast<std::uint64_t>(channels_);
+std::size_t DramMap::hashed_channel(std::uint64_t burst) const {
   std::size_t channel = 0;
   for (int bit = 0; bit < channel_bits_; ++bit)
-    channel |= static_cast<std::size_t>(std::popcount(burst & kMasks[bit]) & 1) << bit;
+    channel |= static_cast<std::size_t>(__builtin_parityll(burst & kMasks[bit])) << bit;
   return channel;
 }
 
 DramMap::Place DramMap::place(std::int64_t burst) const {
-  const std::int64_t in_channel = burst / channels_;
-  const std::int64_t group = in_channel % groups_;
-  const std::int64_t column = in_channel / groups_ % columns_;
-  const std::int64_t of_group = in_channel / groups_ / columns_;
-  const std::int64_t row = of_group / (banks_ / groups_);
-  const std::int64_t bank = group + groups_ * (of_group % (banks_ / groups_));
-  Place place{channel_of(static_cast<std::uint64_t>(burst)), static_cast<std::uint32_t>(bank), row};
-  if (hash_)
-    place.bank ^=
-        static_cast<std::uint32_t>(fold(static_cast<std::uint64_t>(row ^ (column << 1)), bank_bits_));
+  std::uint64_t channel = 0, group = 0, column = 0, bank = 0;
+  const auto number = static_cast<std::uint64_t>(burst);
+  const std::uint64_t of_group =
+      columns_.divide(groups_.divide(channels_.divide(number, channel), group), column);
+  const std::uint64_t row = banks_of_group_.divide(of_group, bank);
+  Place place{channel, static_cast<std::uint32_t>(group + (bank << group_bits_)),
+              static_cast<std::int64_t>(row)};
+  if (!hash_) return place;
+  place.channel = hashed_channel(number);
+  place.bank ^= static_cast<std::uint32_t>(fold(row ^ (column << 1), bank_bits_));
   return place;
 }
 

@@ -1,5 +1,6 @@
 // A memory with a controller that schedules: each pseudo-channel has queues of bursts, which issuers fill in turn.
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <vector>
 
@@ -54,70 +55,123 @@ class WaitingLine {
   std::vector<std::unique_ptr<Lane>> lanes_, idle_;
 };
 
+/// Decisions are made late: each depends on what came before its instant alone, and its burst is through a while after it. So
+/// all channels catch up together, just before the first answer that is missing might be due, or when somebody comes.
 class ScheduledHbm final : public MemoryModel {
  public:
   ScheduledHbm(const ParamSet& hbm, const MemoryPlace& place)
-      : place_(place), map_(hbm), access_(hbm.time("access_ns")) {
+      : place_(place),
+        map_(hbm),
+        access_(hbm.time("access_ns")),
+        answers_are_due_(*this),
+        all_have_come_(*this) {
     const DramSpec spec = DramSpec::of(hbm);
     for (std::int64_t i = 0; i < hbm.integer("num_pcs"); ++i)
       channels_.push_back(std::make_unique<Channel>(*this, spec));
   }
 
   void request(const MemoryRequest& r) override {
+    Time due = Time::never();
     for (std::int64_t i = 0; i < r.count; ++i) {
       const DramMap::Place place = map_.place(r.first + i);
-      channels_[place.channel]->come(
-          r.issuer,
-          {.tag = r.tag, .index = i, .row = place.row, .bank = place.bank, .direction = r.direction});
+      Channel& channel = *channels_[place.channel];
+      channel.come(r.issuer, {.tag = r.tag,
+                              .row = place.row,
+                              .index = static_cast<std::uint32_t>(i),
+                              .bank = place.bank,
+                              .direction = r.direction});
+      due = std::min(due, channel.due());
     }
+    expect(due);
+  }
+
+  std::optional<MemoryActivity> activity() const override {
+    MemoryActivity all{.channels = 0};
+    for (const auto& channel : channels_)
+      if (const MemoryActivity& one = channel->activity(); one.reads + one.writes > 0) all += one;
+    return all;
   }
 
  private:
   class Channel {
    public:
-    Channel(ScheduledHbm& memory, const DramSpec& spec)
-        : memory_(memory), dram_(spec), command_has_gone_(*this), all_have_come_(*this) {}
+    Channel(ScheduledHbm& memory, const DramSpec& spec) : memory_(memory), dram_(spec) {
+      const Time before = memory.access_ - Time::from_ps(1);
+      least_ = {dram_.least(Direction::read) + before, dram_.least(Direction::write) + before};
+    }
 
     void come(std::uint32_t issuer, const DramChannel::Burst& burst) {
+      catch_up(now() - Time::from_ps(1));
+      if (idle()) decides_ = std::max(dram_.decides_at(), now());
+      ++open_[static_cast<std::size_t>(burst.direction)];
       if (waiting_.empty() && dram_.has_room(burst.direction))
         dram_.enter(burst, now());
       else
         waiting_.add(issuer, burst);
-      ask();
     }
+
+    /// All decisions up to an instant at which everybody has come.
+    void catch_up(Time until) {
+      while (decides_ <= until && !idle()) decide();
+    }
+
+    /// An answer may be due right after this, and not before; `never`: none is missing.
+    Time due() const {
+      if (idle()) return Time::never();
+      const Time least = open_[1] == 0 ? least_[0] : std::min(least_[0], least_[1]);
+      return decides_ + std::max(least, Time());
+    }
+    const MemoryActivity& activity() const { return dram_.activity(); }
 
    private:
     Time now() const { return memory_.place_.partition.now(); }
-    /// When the last command has gone and everything that comes at that instant has come, it decides.
-    void ask() {
-      if (command_has_gone_.scheduled() || all_have_come_.scheduled()) return;
-      if (dram_.decides_at() > now())
-        return memory_.place_.partition.schedule_at(command_has_gone_, dram_.decides_at());
-      memory_.place_.partition.choose(all_have_come_, UINT64_MAX);
-    }
+    bool idle() const { return open_[0] + open_[1] == 0; }
     void decide() {
       fill();
-      const DramChannel::Served served = dram_.serve();
+      const DramChannel::Served served = dram_.serve(decides_);
+      decides_ = dram_.decides_at();
+      --open_[static_cast<std::size_t>(served.direction)];
       const Time through = served.through + memory_.access_;
-      memory_.place_.answers.through(served.burst.tag, served.burst.index, {&through, 1});
-      if (!dram_.empty() || !waiting_.empty()) ask();
+      memory_.place_.answers.through(served.tag, served.index, {&through, 1});
     }
     /// Whose command has gone has left room for those who wait.
     void fill() {
-      while (!waiting_.empty() && dram_.has_room(waiting_.next())) dram_.enter(waiting_.take(), now());
+      while (!waiting_.empty() && dram_.has_room(waiting_.next())) dram_.enter(waiting_.take(), decides_);
     }
 
     ScheduledHbm& memory_;
     DramChannel dram_;
     WaitingLine waiting_;
-    sim::MemberEvent<&Channel::ask> command_has_gone_;
-    sim::MemberEvent<&Channel::decide> all_have_come_;
+    Time decides_;                       // the next decision, if somebody waits
+    std::array<std::size_t, 2> open_{};  // reads and writes that are not answered
+    std::array<Time, 2> least_{};  // from the decision to the instant before the answer of a read, of a write
   };
+
+  /// One event for all channels. Who has answered meanwhile is asked too early, which does no harm.
+  void expect(Time due) {
+    if (due == Time::never() || all_have_come_.scheduled()) return;
+    if (answers_are_due_.scheduled()) {
+      if (answers_are_due_.time() <= due) return;
+      place_.partition.cancel(answers_are_due_);
+    }
+    place_.partition.schedule_at(answers_are_due_, std::max(due, place_.partition.now()));
+  }
+  void wait_for_all() { place_.partition.choose(all_have_come_, UINT64_MAX); }
+  void catch_up() {
+    Time due = Time::never();
+    for (const auto& channel : channels_) {
+      channel->catch_up(place_.partition.now());
+      due = std::min(due, channel->due());
+    }
+    expect(due);
+  }
 
   const MemoryPlace place_;
   const DramMap map_;
   const Time access_;
   std::vector<std::unique_ptr<Channel>> channels_;
+  sim::MemberEvent<&ScheduledHbm::wait_for_all> answers_are_due_;
+  sim::MemberEvent<&ScheduledHbm::catch_up> all_have_come_;
 };
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "ccl/config.hpp"
 #include "report/knobs.hpp"
 #include "report/reading.hpp"
+#include "report/saved_dram.hpp"
 #include "report/saved_energy.hpp"
 
 namespace kernbench::report {
@@ -49,6 +50,7 @@ class Explanation {
     shares("by what held operations up", path_.by_reason);
     by_line();
     waits();
+    dram();
     queues();
     launches();
     energy();
@@ -119,6 +121,18 @@ class Explanation {
         found += fmt::format("  {:<16} {:>14.3f} ns {:>8}  {}\n", s.name, s.time.ns(), share_text(s.fraction),
                              remedy(s.name));
     if (!found.empty()) put("\nwhat it waited for that it need not have\n{}", found);
+  }
+
+  /// What kept the pseudo-channels of the busiest slice from moving data.
+  void dram() {
+    const std::optional<SavedDram> dram = saved_dram(run_);
+    if (!dram) return;
+    put("\nthe DRAM of {}, the busiest of {}: something waited for it {} of the time\n", dram->slice,
+        dram->slices, share_text(dram->wanted));
+    for (const SavedDram::Part& part : dram->parts)
+      if (part.share > 0) put("  {:<16} {:>8}\n", part.name, share_text(part.share));
+    put("  of {} bursts {} hit an open row, {} found none open, {} another one\n", dram->bursts,
+        share_text(dram->hits), share_text(dram->closed), share_text(dram->conflicts));
   }
 
   /// Links whose queues were deepest; and where hardware would have held up senders, if somebody looked.
@@ -234,6 +248,19 @@ std::string explanation(const SavedRun& run) {
 
 namespace {
 
+/// Shares of the busiest slice's time; null without a memory that counts.
+Json dram_json(const SavedRun& run) {
+  const std::optional<SavedDram> dram = saved_dram(run);
+  if (!dram) return nullptr;
+  Json parts = Json::array();
+  for (const SavedDram::Part& part : dram->parts)
+    parts.push_back({{"part", part.name}, {"share", part.share}});
+  return {{"slice", dram->slice},       {"slices", dram->slices},
+          {"wanted", dram->wanted},     {"parts", parts},
+          {"bursts", dram->bursts},     {"row_hits", dram->hits},
+          {"row_closed", dram->closed}, {"row_conflicts", dram->conflicts}};
+}
+
 std::string json_of(const SavedRun& run) {
   Json limits = Json::array();
   for (const Limit& limit : find_limits(run))
@@ -256,6 +283,7 @@ std::string json_of(const SavedRun& run) {
                     {"by_reason", json_of(path.by_reason, "reason")},
                     {"by_line", json_of(path.by_line, "line")},
                     {"launches", launches},
+                    {"dram", dram_json(run)},
                     {"energy", saved_energy(run)}};
   return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

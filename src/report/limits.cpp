@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "kernbench/error.hpp"
+#include "report/saved_dram.hpp"
 
 namespace kernbench::report {
 namespace {
@@ -71,9 +72,18 @@ class Finder {
  private:
   double share(Time time) const { return static_cast<double>(time.ps()) / total_; }
 
-  void add(LimitKind kind, std::string where, double share, std::string why) {
+  void add(LimitKind kind, std::string where, double share, std::string why, std::string_view advice = {}) {
     if (const bool busy = kind <= LimitKind::math; busy) busiest_ = std::max(busiest_, share);
-    limits_.push_back({kind, std::move(where), share, std::move(why), std::string(advice_of(kind))});
+    limits_.push_back({kind, std::move(where), share, std::move(why),
+                       std::string(advice.empty() ? advice_of(kind) : advice)});
+  }
+
+  /// A memory that says what it did: what its channels waited for counts, too.
+  void add_dram(const SavedDram& dram) {
+    const SavedDram::Part* lost = dram.most_lost();
+    add(LimitKind::hbm, dram.slice, std::min(1.0, dram.wanted),
+        fmt::format("something waited for its DRAM: {}", dram.text()),
+        lost && lost->share > dram.parts[0].share / 2 ? dram_advice(lost->name) : "");
   }
 
   void add_memories() {
@@ -84,7 +94,9 @@ class Finder {
         if (m.kind == kind && (most == nullptr || m.busy > most->busy)) most = &m;
       return most;
     };
-    if (const SavedMemory* hbm = busiest("hbm"))
+    if (const auto dram = saved_dram(run_))
+      add_dram(*dram);
+    else if (const SavedMemory* hbm = busiest("hbm"))
       add(LimitKind::hbm, hbm->name, share(hbm->busy),
           fmt::format("moved {} B at {:g} GB/s", hbm->read_bytes + hbm->written_bytes, hbm->bandwidth_gbs));
     if (const SavedMemory* sram = busiest("sram"))

@@ -1,6 +1,7 @@
 #include "runtime/energy_charges.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "isa/transfer.hpp"
 #include "kernbench/error.hpp"
@@ -196,10 +197,26 @@ class ChargeBook::Counter {
   Charge transfer(const isa::Command& command, bool reads) {
     Charge charge;
     const int size = itemsize(program_.value(program_.moved(command)).dtype);
+    if (lies_in_one_piece(command)) {
+      Bytes bytes;
+      isa::for_each_segment(program_, command,
+                            [&](const isa::Segment& s) { bytes += Bytes(s.elements * size); });
+      flow(charge, pieces_[0].begin, bytes, reads);
+      return charge;
+    }
     isa::for_each_segment(program_, command, [&](const isa::Segment& segment) {
       move(charge, segment.address, segment.elements * size, 1, reads);
     });
     return charge;
+  }
+
+  /// Whether everything between the first and the last byte that a transfer touches does; the piece is in `pieces_` then.
+  bool lies_in_one_piece(const isa::Command& command) {
+    std::array<isa::Access, 3> touched;
+    if (isa::accesses(program_, command, touched) != 1) return false;
+    const Bytes span(static_cast<std::int64_t>(touched[0].end - touched[0].begin));
+    return find_memory_(program_.pe(), address::VirtAddr(touched[0].begin), span, pieces_) &&
+           pieces_.size() == 1;
   }
 
   // ── units ──

@@ -200,6 +200,24 @@ std::vector<LinkQueue> Torch::link_queues() const {
   return queues;
 }
 
+std::vector<SliceActivity> Torch::memory_activity() const {
+  engine_->look();
+  device::Device& device = engine_->device();
+  const topology::Graph& graph = device.graph();
+  std::vector<SliceActivity> slices;
+  for (int sip = 0; sip < graph.sips(); ++sip)
+    for (int cube = 0; cube < graph.cubes(); ++cube)
+      for (int pe = 0; pe < graph.pes(); ++pe) {
+        const device::HbmMemory& slice = device.hbm({sip, cube, pe});
+        const auto activity = slice.activity();
+        if (activity && activity->reads + activity->writes > 0)
+          slices.push_back({graph.path(slice.node()), *activity});
+      }
+  std::ranges::stable_sort(slices, std::greater(),
+                           [](const SliceActivity& s) { return s.activity.waited_for(); });
+  return slices;
+}
+
 std::vector<HazardReport> Torch::hazards() const {
   std::vector<HazardReport> reports;
   for (const auto& h : engine_->hazards())

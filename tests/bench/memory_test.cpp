@@ -71,6 +71,40 @@ TEST(MemoryBench, PesShareASliceOrHaveOneEach) {
   EXPECT_NEAR(gbs("own"), 4 * 256, 0.04 * 4 * 256);
 }
 
+/// Of all slices.
+models::MemoryActivity activity(const RunResult& run) {
+  models::MemoryActivity all{.channels = 0};
+  for (const auto& slice : run.slices) all += slice.activity;
+  return all;
+}
+
+// 1000 accesses of 64 bytes, 64 a command and 40 in the last: a burst each, as if each had a command of its own.
+TEST(MemoryBench, ACommandCarriesManyAccesses) {
+  for (const char* rows : {"rows=1", "rows=64"}) {
+    const RunResult run = run_memory("realistic", {}, {"pattern=random", "count=1000", rows});
+    EXPECT_EQ(activity(run).reads, 1000) << rows;
+    EXPECT_LT(activity(run).hits, 100) << rows;  // anywhere in 64 MiB
+  }
+  const RunResult run = run_memory("realistic", {}, {"pattern=random", "count=1000", "rows=64"});
+  EXPECT_EQ(run.summary.total.dma_read.count, 16u);
+}
+
+// Random rows of one command lie at equal distances, and still fall on channels and banks as random ones do: the same share of the peak
+// within 10 %.
+TEST(MemoryBench, RandomRowsOfACommandAreAsGoodAsRandom) {
+  const auto share = [](const char* rows) {
+    return result(run_memory(validation_machine(), {}, {"pattern=random", "in_flight=256", rows}),
+                  "share_of_peak");
+  };
+  EXPECT_NEAR(share("rows=64") / share("rows=1"), 1, 0.1);
+}
+
+TEST(MemoryBench, RowsThatAreStoredAreThere) {
+  const RunResult run = run_memory(
+      "small", {}, {"pattern=random", "writes=40", "count=200", "rows=7", "space_mb=1"}, {.verify = true});
+  EXPECT_EQ(run.report.outcome(), true);
+}
+
 TEST(MemoryBench, WhatItStoresIsThere) {
   const RunResult run = run_memory(
       "small", {}, {"pattern=random", "writes=40", "count=200", "pes=2", "space_mb=1"}, {.verify = true});

@@ -3,11 +3,13 @@
 // A burst lies in group b mod 4, then column, bank, row: 4 groups · 16 columns · 8 banks of a group.
 #include <gtest/gtest.h>
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <random>
 
 #include "kernbench/machine.hpp"
+#include "models/dram_channel.hpp"
 #include "models/dram_map.hpp"
 
 namespace kernbench::models {
@@ -57,6 +59,7 @@ class Memory : MemoryAnswers {
     return number;
   }
   void run() { simulation_.run(); }
+  MemoryActivity activity() const { return model_->activity().value(); }
   Time through(std::size_t number) const { return times_[number]; }
 
   /// Keeps so many bursts in flight, from `next`, and gives the share of the bus that they had.
@@ -221,6 +224,113 @@ TEST(Scheduled, IssuersFillTheQueuesInTurn) {
   m.run();
   EXPECT_LT(m.through(one) - 100_ns, 20 * 2'500_ps + 60_ns);
   EXPECT_GT(m.through(many), 2500_ns);
+}
+
+struct Arrival {
+  Time at;
+  std::int64_t burst;
+  Direction direction;
+};
+
+/// When each is through, if every decision is made at its instant: the channel steps from decision to decision. Who finds no room
+/// waits in one line.
+std::vector<Time> decided_in_time(const ParamSet& hbm, const std::vector<Arrival>& all) {
+  const DramMap map(hbm);
+  DramChannel channel(DramSpec::of(hbm));
+  std::vector<Time> through(all.size());
+  std::deque<DramChannel::Burst> waiting;
+  for (std::size_t next = 0, served = 0; served < all.size(); ++served) {
+    const bool idle = channel.empty() && waiting.empty();
+    const Time decides = idle ? std::max(channel.decides_at(), all[next].at) : channel.decides_at();
+    for (; next < all.size() && all[next].at <= decides; ++next) {
+      const DramMap::Place place = map.place(all[next].burst);
+      const DramChannel::Burst burst{
+          .tag = next, .row = place.row, .bank = place.bank, .direction = all[next].direction};
+      if (waiting.empty() && channel.has_room(burst.direction))
+        channel.enter(burst, all[next].at);
+      else
+        waiting.push_back(burst);
+    }
+    for (; !waiting.empty() && channel.has_room(waiting.front().direction); waiting.pop_front())
+      channel.enter(waiting.front(), decides);
+    const DramChannel::Served one = channel.serve(decides);
+    through[one.tag] = one.through;
+  }
+  return through;
+}
+
+/// Crowds of reads, up to 60 at an instant; or, few enough for the queues, reads and writes.
+std::vector<Arrival> random_arrivals(std::mt19937_64& random, bool mixed) {
+  const auto pick = [&](std::int64_t n) {
+    return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n));
+  };
+  std::vector<Arrival> all;
+  Time at;
+  while (all.size() < 300) {
+    at += Time::from_ps(1 + pick(mixed ? 400'000 : 20'000) * pick(3));
+    for (std::int64_t n = 1 + pick(mixed ? 3 : 60); n > 0; --n)
+      all.push_back({at, pick(1 << 14), mixed && pick(2) == 0 ? Direction::write : Direction::read});
+  }
+  return all;
+}
+
+TEST(Scheduled, DecidesLateWhatItWouldHaveDecidedInTime) {
+  std::mt19937_64 random(3);
+  for (int round = 0; round < 60; ++round) {
+    const char* refreshes[] = {"none", "all_bank", "per_bank"};
+    const ParamSet hbm = params({{"refresh", std::string(refreshes[round % 3])}});
+    const std::vector<Arrival> all = random_arrivals(random, round % 2 == 0);
+    const std::vector<Time> expected = decided_in_time(hbm, all);
+    Memory m(hbm);
+    for (const Arrival& a : all) m.ask(a.at, a.burst, a.direction);
+    m.run();
+    for (std::size_t i = 0; i < all.size(); ++i) ASSERT_EQ(m.through(i), expected[i]) << round << ", " << i;
+  }
+}
+
+// Column commands at 20.625, 1000.625 and 2036.25 ns, though the bus could have had them at 0, 1000 and 2000.
+TEST(Scheduled, CountsRowsAndWhatTheyTook) {
+  Memory m(params());
+  m.ask(0_ns, 0), m.ask(1_us, kColumn), m.ask(2_us, kRow);
+  m.run();
+  const MemoryActivity a = m.activity();
+  EXPECT_EQ(a.closed, 1);
+  EXPECT_EQ(a.hits, 1);
+  EXPECT_EQ(a.conflicts, 1);
+  EXPECT_EQ(a.reads, 3);
+  EXPECT_EQ(a.writes, 0);
+  EXPECT_EQ(a.data, 3 * 2'500_ps);
+  EXPECT_EQ(a.rows, 20'625_ps + 625_ps + 36'250_ps);
+  EXPECT_EQ(a.waited_for(), a.data + a.rows);
+}
+
+// As in TheBusIsTurned: 13.75 and 13.125 ns between commands that could be 2.5 apart.
+TEST(Scheduled, CountsTurnsOfTheBus) {
+  Memory m(params());
+  m.ask(0_ns, 0);
+  m.ask(0_ns, kColumn, Direction::write);
+  m.ask(30_ns, 2 * kColumn);
+  m.run();
+  EXPECT_EQ(m.activity().turns, 11'250_ps + 10'625_ps);
+  EXPECT_EQ(m.activity().rows, 20'625_ps);
+}
+
+// The refresh from 3900 to 4250 ns keeps up a burst of 4000; then its row is opened.
+TEST(Scheduled, CountsTheWaitForARefresh) {
+  Memory m(params({{"refresh", std::string("all_bank")}}));
+  m.ask(4_us, 0);
+  m.run();
+  EXPECT_EQ(m.activity().refresh, 250_ns);
+  EXPECT_EQ(m.activity().rows, 20_ns);
+}
+
+// Two columns of one group, 5 ns apart instead of 2.5.
+TEST(Scheduled, CountsTheDistanceWithinAGroup) {
+  Memory m(params());
+  m.ask(0_ns, 0);
+  m.ask(1_us, kColumn), m.ask(1_us, 2 * kColumn);
+  m.run();
+  EXPECT_EQ(m.activity().groups, 2'500_ps);
 }
 
 /// Share of the peak of a pattern, queues kept full.

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "kernbench/distributed.hpp"
@@ -118,6 +119,32 @@ TEST_P(Explain, NamesTheBottleneckThatWasBuiltInFirst) {
   ASSERT_FALSE(limits.empty());
   EXPECT_EQ(to_string(limits[0].kind), to_string(one.limit)) << explanation(run);
   EXPECT_GT(limits[0].share, 0.5);
+}
+
+// Rows of one bank, one after the other: the bus carries bytes for 2 of 44 ns, the rest is rows.
+TEST(ExplainDram, SaysWhereTheTimeOfTheDramWent) {
+  const testing::TempFolder folder;
+  save_shipped("memory", {"pattern=one_bank", "count=500"}, folder.file("run.db"),
+               machine("realistic", {"cube.hbm.hash=none", "cube.hbm.refresh=none"}));
+  const SavedRun run = SavedRun::open(folder.file("run.db"));
+  const std::string text = explanation(run);
+  EXPECT_THAT(text, HasSubstr("the DRAM of sip0.cube0.hbm_ctrl.pe0, the busiest of 1"));
+  EXPECT_THAT(text, HasSubstr("of 500 bursts"));
+  const auto json = nlohmann::json::parse(explanation_json(run));
+  EXPECT_GT(json["dram"]["wanted"], 0.5);  // one channel of eight is used, and that one nearly always
+  EXPECT_GT(json["dram"]["parts"][1]["share"], 0.9);
+  EXPECT_GT(json["dram"]["row_conflicts"], 0.9);
+  const std::vector<Limit> limits = find_limits(run);
+  const auto hbm = std::ranges::find(limits, LimitKind::hbm, &Limit::kind);
+  ASSERT_NE(hbm, limits.end());
+  EXPECT_THAT(hbm->why, HasSubstr("something waited for its DRAM: data"));
+  EXPECT_THAT(hbm->advice, HasSubstr("rows are opened for few bytes each"));
+}
+
+TEST(ExplainDram, IsSilentAboutAMemoryThatDoesNotCount) {
+  const testing::TempFolder folder;
+  save_shipped("memory", {"count=50"}, folder.file("run.db"));
+  EXPECT_EQ(explanation(SavedRun::open(folder.file("run.db"))).find("DRAM"), std::string::npos);
 }
 
 TEST_P(Explain, SensitivityRanksItFirstAndWhatIsNotUsedGainsExactlyNothing) {

@@ -1,7 +1,8 @@
 // memory: what an HBM slice delivers, for accesses of one size and a pattern.
 //
 // Each PE loads and stores pieces of HBM and keeps so many of them in flight; nothing is computed. `one_bank` visits rows that
-// lie in one bank of one pseudo-channel where the memory has banks and no hash; where it has none, bursts of one channel.
+// lie in one bank of one pseudo-channel where the memory has banks and no hash; where it has none, bursts of one channel. A
+// command carries one access, or several at equal distances.
 #include <fmt/format.h>
 
 #include <random>
@@ -14,9 +15,11 @@ namespace {
 
 using namespace kernbench::dtypes;
 
-/// One access of a PE.
+/// One command of a PE: so many accesses, each a row of the transfer.
 struct MemoryAccess {
   std::int64_t offset = 0;
+  std::int64_t rows = 1;
+  std::int64_t distance = 0;  // bytes, from a row to the next
   bool writes = false;
 };
 
@@ -27,7 +30,8 @@ std::int64_t bank_stride(const ParamSet& hbm) {
   return hbm.integer("num_pcs") * hbm.integer("banks") * hbm.integer("row_bytes");
 }
 
-/// The accesses of one PE within `space` bytes.
+/// The accesses of one PE within `space` bytes. Random ones of one command begin anywhere, and lie any
+/// odd number of places apart: even ones would leave out bank groups and banks.
 std::vector<MemoryAccess> make_accesses(const Options& options, const ParamSet& hbm, std::int64_t space,
                                         std::uint64_t pe) {
   const std::string& pattern = options.text("pattern");
@@ -38,30 +42,42 @@ std::vector<MemoryAccess> make_accesses(const Options& options, const ParamSet& 
   const std::int64_t places = std::max<std::int64_t>((space - bytes) / step + 1, 1);
   const bool in_order = pattern == "sequential" || pattern == "stride";
   std::mt19937_64 random(static_cast<std::uint64_t>(options.integer("seed")) * 1000 + pe);
-  std::vector<MemoryAccess> all(static_cast<std::size_t>(options.integer("count")));
-  std::int64_t i = 0;
-  for (MemoryAccess& access : all) {
-    const std::int64_t place =
-        in_order ? i++ % places : static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(places));
-    access.offset = place * step;
-    access.writes = static_cast<std::int64_t>(random() % 100) < options.integer("writes");
+  const auto pick = [&](std::int64_t values) {
+    return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(values));
+  };
+  std::vector<MemoryAccess> all;
+  for (std::int64_t i = 0; i < options.integer("count"); i += all.back().rows) {
+    MemoryAccess& access = all.emplace_back();
+    access.rows = std::min({options.integer("rows"), options.integer("count") - i, places});
+    const std::int64_t gaps = access.rows - 1;
+    const std::int64_t most = gaps == 0 ? 1 : (places - 1) / gaps;  // steps from a row to the next
+    const std::int64_t steps = in_order || gaps == 0 ? 1 : 1 + 2 * pick((most + 1) / 2);
+    const std::int64_t firsts = places - gaps * steps;
+    access.offset = (in_order ? i % firsts : pick(firsts)) * step;
+    access.distance = steps * step;
+    access.writes = pick(100) < options.integer("writes");
   }
   return all;
 }
 
-/// The kernel: all accesses of the PE, `in_flight` of them not waited for.
+/// The kernel: all commands of the PE, `in_flight` of them not waited for.
 void access_memory(tl::Context& tl, tl::Ptr base, const std::vector<std::vector<MemoryAccess>>& of_pe,
                    const std::vector<std::int64_t>& begin, std::int64_t bytes, std::size_t in_flight) {
   const auto pe = static_cast<std::size_t>(tl.program_id(0));
-  const tl::Tile ones = tl.full({bytes}, 1, u8);
+  const std::int64_t rows = of_pe[pe].front().rows, last = of_pe[pe].back().rows;
+  const tl::Tile ones = tl.full({rows, bytes}, 1, u8);
+  const tl::Tile last_ones = last == rows ? ones : tl.full({last, bytes}, 1, u8);
   std::vector<std::function<void()>> open;  // waits for each
   for (const MemoryAccess& access : of_pe[pe]) {
     if (open.size() >= in_flight) open[open.size() - in_flight]();
     const tl::Ptr at = base + begin[pe] + access.offset;
+    const tl::Dims shape{access.rows, bytes}, strides{access.distance, 1};
     if (access.writes)
-      open.push_back([&tl, op = tl.store(at, ones)] { tl.wait(op); });
+      open.push_back([&tl, op = tl.store(at, access.rows == rows ? ones : last_ones, {.strides = strides})] {
+        tl.wait(op);
+      });
     else
-      open.push_back([&tl, tile = tl.load(at, {bytes}, u8)] { tl.wait(tile); });
+      open.push_back([&tl, tile = tl.load(at, shape, u8, {.strides = strides})] { tl.wait(tile); });
   }
 }
 
@@ -101,9 +117,10 @@ void verify(const Plan& plan, const std::vector<std::vector<MemoryAccess>>& acce
   bool right = true;
   for (std::size_t pe = 0; pe < accesses.size(); ++pe)
     for (const MemoryAccess& access : accesses[pe])
-      for (std::int64_t b = 0; access.writes && b < bytes; ++b)
-        right = right &&
-                got.bytes()[static_cast<std::size_t>(plan.begin[pe] + access.offset + b)] == std::byte{1};
+      for (std::int64_t b = 0; access.writes && b < access.rows * bytes; ++b) {
+        const std::int64_t at = access.offset + b / bytes * access.distance + b % bytes;
+        right = right && got.bytes()[static_cast<std::size_t>(plan.begin[pe] + at)] == std::byte{1};
+      }
   report.verified(right, right ? "" : "bytes that were stored are not there");
 }
 
@@ -118,9 +135,10 @@ void run(Torch& torch, const Options& options, BenchReport& report) {
   std::vector<std::vector<MemoryAccess>> accesses;
   for (std::int64_t pe = 0; pe < pes; ++pe)
     accesses.push_back(make_accesses(options, hbm, plan.space, static_cast<std::uint64_t>(pe)));
+  const auto in_flight = std::max<std::int64_t>(1, options.integer("in_flight") / options.integer("rows"));
   const auto launch = torch.launch(
       LaunchOptions{.name = "access_memory", .grid = Grid{static_cast<int>(pes), 1}}, access_memory,
-      plan.tensor, accesses, plan.begin, bytes, static_cast<std::size_t>(options.integer("in_flight")));
+      plan.tensor, accesses, plan.begin, bytes, static_cast<std::size_t>(in_flight));
   torch.wait(launch);
   if (report.verify()) verify(plan, accesses, bytes, report);
 
@@ -149,6 +167,8 @@ Bench memory() {
        Param::integer("bytes", 64, {1, 1 << 20}, "bytes of an access"),
        Param::integer("stride_bytes", 4096, {1, 1 << 30}, "with pattern=stride: from an access to the next"),
        Param::integer("count", 4000, {1, 1 << 24}, "accesses of each PE"),
+       Param::integer("rows", 1, {1, 1 << 16},
+                      "accesses of one command, at equal distances; with pattern=random any distance"),
        Param::integer("writes", 0, {0, 100}, "percentage of writes, mixed at random"),
        Param::integer("in_flight", 64, {1, 1 << 20},
                       "accesses of a PE that are not waited for; pe_dma.outstanding bounds them as well"),
