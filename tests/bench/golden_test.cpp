@@ -29,7 +29,8 @@ Json essence(const Json& run) {
           {"launches", launches},
           {"op_log_summary", summary},
           {"utilization", run["utilization"]},
-          {"critical_path", run["critical_path"]}};
+          {"critical_path", run["critical_path"]},
+          {"results", run["results"]}};
 }
 
 Json run_case(const Json& what) {
