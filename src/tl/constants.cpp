@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <type_traits>
+#include <optional>
 #include <unordered_set>
 
 #include "base/number.hpp"
+#include "base/scalar_ops.hpp"
 #include "kernbench/error.hpp"
 
 namespace kernbench::tl {
@@ -20,134 +21,14 @@ constexpr std::size_t kMaxKept = 1 << 22;  // numbers; beyond that what is known
 
 constexpr double kExact = 0x1p53;  // integers up to here are exact
 
-template <class T>
-using Unsigned = std::make_unsigned_t<T>;
-
-/// Toward zero; by zero all bits are set; the most negative by −1 wraps.
-template <class T>
-T quotient(T a, T b) {
-  if (b == 0) return static_cast<T>(-1);
-  if (std::is_signed_v<T> && Unsigned<T>(b) == Unsigned<T>(-1))
-    return static_cast<T>(Unsigned<T>(0) - Unsigned<T>(a));
-  return static_cast<T>(a / b);
-}
-template <class T>
-T remainder(T a, T b) {
-  if (b == 0) return a;
-  if (std::is_signed_v<T> && Unsigned<T>(b) == Unsigned<T>(-1)) return T{0};
-  return static_cast<T>(a % b);
-}
-
-template <class T>
-bool is_below_zero(T a) {
-  if constexpr (std::is_signed_v<T>) return a < 0;
-  return false;
-}
-
-template <class T>
-T shifted_right(T a, T b) {
-  if (Unsigned<T>(b) >= 8 * sizeof(T)) return static_cast<T>(is_below_zero(a) ? -1 : 0);
-  return static_cast<T>(a >> b);
-}
-template <class T>
-T shifted_left(T a, T b) {
-  return Unsigned<T>(b) >= 8 * sizeof(T) ? T{0} : static_cast<T>(Unsigned<T>(a) << Unsigned<T>(b));
-}
-
-template <class T>
-T upper_half(T a, T b) {
-  __extension__ using Wide = unsigned __int128;
-  return static_cast<T>((Wide{Unsigned<T>(a)} * Wide{Unsigned<T>(b)}) >> (8 * sizeof(T)));
-}
-
 /// Integers as replay does them: in i32, or the promoted dtype's own type if that is u32, i64 or u64, wrapping.
 template <class T>
 T integer(MathOp op, T a, T b, T c) {
-  const auto ua = Unsigned<T>(a), ub = Unsigned<T>(b), uc = Unsigned<T>(c);
-  switch (op) {
-    case MathOp::add:
-      return static_cast<T>(ua + ub);
-    case MathOp::sub:
-      return static_cast<T>(ua - ub);
-    case MathOp::mul:
-      return static_cast<T>(ua * ub);
-    case MathOp::floordiv:
-      return quotient(a, b);
-    case MathOp::mod:
-      return remainder(a, b);
-    case MathOp::bit_and:
-      return a & b;
-    case MathOp::bit_or:
-      return a | b;
-    case MathOp::bit_xor:
-      return a ^ b;
-    case MathOp::bit_not:
-      return static_cast<T>(~a);
-    case MathOp::shl:
-      return shifted_left(a, b);
-    case MathOp::shr:
-      return shifted_right(a, b);
-    case MathOp::umulhi:
-      return upper_half(a, b);
-    case MathOp::maximum:
-      return std::max(a, b);
-    case MathOp::minimum:
-      return std::min(a, b);
-    case MathOp::neg:
-      return static_cast<T>(Unsigned<T>(0) - ua);
-    case MathOp::abs:
-      return is_below_zero(a) ? static_cast<T>(Unsigned<T>(0) - ua) : a;
-    case MathOp::fma:
-      return static_cast<T>(ua * ub + uc);
-    case MathOp::clamp:
-      return std::min(std::max(a, b), c);
-    case MathOp::copy:
-      return a;
-    case MathOp::div:
-    case MathOp::eq:
-    case MathOp::ne:
-    case MathOp::lt:
-    case MathOp::le:
-    case MathOp::gt:
-    case MathOp::ge:
-    case MathOp::exp:
-    case MathOp::exp2:
-    case MathOp::log:
-    case MathOp::sqrt:
-    case MathOp::rsqrt:
-    case MathOp::sigmoid:
-    case MathOp::tanh:
-    case MathOp::erf:
-    case MathOp::sin:
-    case MathOp::cos:
-    case MathOp::cast:
-    case MathOp::where:
-    case MathOp::fill:
-    case MathOp::arange:
-    case MathOp::sum:
-    case MathOp::max:
-    case MathOp::min:
-    case MathOp::argmax:
-    case MathOp::cat:
-    case MathOp::floor:
-    case MathOp::ceil:
-    case MathOp::log2:
-    case MathOp::argmin:
-    case MathOp::prod:
-    case MathOp::xor_sum:
-    case MathOp::cumsum:
-    case MathOp::cumprod:
-    case MathOp::cummax:
-    case MathOp::cummin:
-    case MathOp::flip:
-    case MathOp::sort:
-    case MathOp::gather:
-    case MathOp::histogram:
-    case MathOp::bitcast:
-      break;
-  }
-  KB_ASSERT(false, "{} of integers is not evaluated while recording", to_string(op));
-  return 0;
+  if (op == MathOp::copy) return a;
+  const auto result = scalar::with_int_op(
+      op, [&]<class Op>() { return std::optional<T>(Op::template of<Simd::generic>(a, b, c)); });
+  KB_ASSERT(result, "{} of integers is not evaluated while recording", to_string(op));
+  return *result;
 }
 
 /// What is left of a number in an integer dtype.
@@ -199,162 +80,20 @@ double integer(MathOp op, DType computed, DType result, double a, double b, doub
   return integer_as<std::int32_t>(op, result, a, b, c);
 }
 
-/// Floats: in f32; NaN wins in maximum and minimum.
+/// Floats as replay does them: in f32.
 float real(MathOp op, float a, float b, float c) {
-  const auto larger = [](float x, float y) { return std::isnan(x) || x > y ? x : y; };
-  const auto smaller = [](float x, float y) { return std::isnan(x) || x < y ? x : y; };
-  switch (op) {
-    case MathOp::add:
-      return a + b;
-    case MathOp::sub:
-      return a - b;
-    case MathOp::mul:
-      return a * b;
-    case MathOp::div:
-      return a / b;
-    case MathOp::maximum:
-      return larger(a, b);
-    case MathOp::minimum:
-      return smaller(a, b);
-    case MathOp::neg:
-      return -a;
-    case MathOp::abs:
-      return std::fabs(a);
-    case MathOp::fma:
-      return std::fma(a, b, c);
-    case MathOp::clamp:
-      return smaller(larger(a, b), c);
-    case MathOp::floor:
-      return std::floor(a);
-    case MathOp::ceil:
-      return std::ceil(a);
-    case MathOp::copy:
-      return a;
-    case MathOp::floordiv:
-    case MathOp::mod:
-    case MathOp::bit_and:
-    case MathOp::bit_or:
-    case MathOp::eq:
-    case MathOp::ne:
-    case MathOp::lt:
-    case MathOp::le:
-    case MathOp::gt:
-    case MathOp::ge:
-    case MathOp::bit_not:
-    case MathOp::exp:
-    case MathOp::exp2:
-    case MathOp::log:
-    case MathOp::sqrt:
-    case MathOp::rsqrt:
-    case MathOp::sigmoid:
-    case MathOp::tanh:
-    case MathOp::erf:
-    case MathOp::sin:
-    case MathOp::cos:
-    case MathOp::cast:
-    case MathOp::where:
-    case MathOp::fill:
-    case MathOp::arange:
-    case MathOp::sum:
-    case MathOp::max:
-    case MathOp::min:
-    case MathOp::argmax:
-    case MathOp::cat:
-    case MathOp::bit_xor:
-    case MathOp::shl:
-    case MathOp::shr:
-    case MathOp::umulhi:
-    case MathOp::log2:
-    case MathOp::argmin:
-    case MathOp::prod:
-    case MathOp::xor_sum:
-    case MathOp::cumsum:
-    case MathOp::cumprod:
-    case MathOp::cummax:
-    case MathOp::cummin:
-    case MathOp::flip:
-    case MathOp::sort:
-    case MathOp::gather:
-    case MathOp::histogram:
-    case MathOp::bitcast:
-      break;
-  }
-  KB_ASSERT(false, "{} of floats is not evaluated while recording", to_string(op));
-  return 0;
+  if (op == MathOp::copy) return a;
+  const auto result = scalar::with_float_op(
+      op, [&]<class Op>() { return std::optional<float>(Op::template of<Simd::generic>(a, b, c)); });
+  KB_ASSERT(result, "{} of floats is not evaluated while recording", to_string(op));
+  return *result;
 }
 
 bool compare(MathOp op, double a, double b) {
-  switch (op) {
-    case MathOp::eq:
-      return a == b;
-    case MathOp::ne:
-      return a != b;
-    case MathOp::lt:
-      return a < b;
-    case MathOp::le:
-      return a <= b;
-    case MathOp::gt:
-      return a > b;
-    case MathOp::ge:
-      return a >= b;
-    case MathOp::add:
-    case MathOp::sub:
-    case MathOp::mul:
-    case MathOp::div:
-    case MathOp::floordiv:
-    case MathOp::mod:
-    case MathOp::bit_and:
-    case MathOp::bit_or:
-    case MathOp::maximum:
-    case MathOp::minimum:
-    case MathOp::neg:
-    case MathOp::abs:
-    case MathOp::bit_not:
-    case MathOp::exp:
-    case MathOp::exp2:
-    case MathOp::log:
-    case MathOp::sqrt:
-    case MathOp::rsqrt:
-    case MathOp::sigmoid:
-    case MathOp::tanh:
-    case MathOp::erf:
-    case MathOp::sin:
-    case MathOp::cos:
-    case MathOp::cast:
-    case MathOp::copy:
-    case MathOp::where:
-    case MathOp::fma:
-    case MathOp::clamp:
-    case MathOp::fill:
-    case MathOp::arange:
-    case MathOp::sum:
-    case MathOp::max:
-    case MathOp::min:
-    case MathOp::argmax:
-    case MathOp::cat:
-    case MathOp::bit_xor:
-    case MathOp::shl:
-    case MathOp::shr:
-    case MathOp::umulhi:
-    case MathOp::floor:
-    case MathOp::ceil:
-    case MathOp::log2:
-    case MathOp::argmin:
-    case MathOp::prod:
-    case MathOp::xor_sum:
-    case MathOp::cumsum:
-    case MathOp::cumprod:
-    case MathOp::cummax:
-    case MathOp::cummin:
-    case MathOp::flip:
-    case MathOp::sort:
-    case MathOp::gather:
-    case MathOp::histogram:
-    case MathOp::bitcast:
-      break;
-  }
-  KB_ASSERT(false, "{} is no comparison", to_string(op));
-  return false;
+  const auto result = scalar::with_comparison(
+      op, [&]<class Op>() { return std::optional<bool>(Op::template of<Simd::generic>(a, b, 0.0) != 0); });
+  KB_ASSERT(result, "{} is no comparison", to_string(op));
+  return *result;
 }
 
 double cast(DType from, DType to, double number) {

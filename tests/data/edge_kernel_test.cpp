@@ -349,6 +349,22 @@ TEST(EdgeKernel, SoftmaxOfLargeNumbersAndOfOneElement) {
   EXPECT_THAT(of({6, 1}, 1), Each(1));
 }
 
+// The larger of +0 and −0 is +0, in both orders: 1 / it is +∞. The smaller is −0.
+TEST(EdgeKernel, MasksKnowTheOrderOfZeros) {
+  const auto kernel = [](Context& tl) {
+    const auto plus = tl.cast(tl.arange(0, 4) * 0, f32), minus = -plus;
+    const auto on = [&](const tl::Tile& mask) {
+      return tl.load(kInPtr, {4}, f32, {.mask = mask, .other = 7});
+    };
+    tl.store(kOutPtr, on(1.0 / tl.maximum(plus, minus) > 0));
+    tl.store(kOutPtr + 16, on(1.0 / tl.maximum(minus, plus) > 0));
+    tl.store(kOutPtr + 32, on(1.0 / tl.minimum(plus, minus) > 0));
+    tl.store(kOutPtr + 48, on(1.0 / tl.minimum(minus, plus) > 0));
+  };
+  EXPECT_THAT(result_of(kernel, f32, {16}, counting({4})),
+              ElementsAre(0, 1, 2, 3, 0, 1, 2, 3, 7, 7, 7, 7, 7, 7, 7, 7));
+}
+
 /// Each pair of an integer and a float expression over lane numbers, of every operation a mask may be made of.
 tl::Tile random_known(Context& tl, Random& random, std::int64_t n) {
   auto i = tl.arange(-random.below(200), n);

@@ -8,9 +8,9 @@
 #include <limits>
 #include <vector>
 
+#include "base/fused.hpp"
 #include "base/simd.hpp"
 #include "data/numerics/blocks.hpp"
-#include "data/numerics/fused.hpp"
 #include "data/random_arrays.hpp"
 #include "kernbench/error.hpp"
 

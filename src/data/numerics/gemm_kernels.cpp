@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "data/numerics/fused.hpp"
+#include "base/fused.hpp"
 
 #if defined(__x86_64__)
 #include <immintrin.h>

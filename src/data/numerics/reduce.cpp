@@ -9,8 +9,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/ordering.hpp"
 #include "data/numerics/blocks.hpp"
-#include "data/numerics/ordering.hpp"
 #include "kernbench/error.hpp"
 
 namespace kernbench::data {

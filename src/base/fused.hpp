@@ -7,7 +7,7 @@
 
 #include "base/simd.hpp"
 
-namespace kernbench::data {
+namespace kernbench {
 
 /// Without an instruction: the product of two f32 is exact in f64, so only the sum rounds. It is rounded to
 /// odd (the last bit of an inexact sum is set), after which rounding to f32 is as good as rounding once
@@ -36,4 +36,4 @@ template <Simd Level>
   return __builtin_fmaf(a, b, c);
 }
 
-}  // namespace kernbench::data
+}  // namespace kernbench

@@ -6,7 +6,7 @@
 #include <concepts>
 #include <cstdint>
 
-namespace kernbench::data {
+namespace kernbench {
 
 [[gnu::always_inline]] inline float larger(float a, float b) {
   const float plus_zero =
@@ -31,4 +31,4 @@ template <std::integral T>
   return a < b ? a : b;
 }
 
-}  // namespace kernbench::data
+}  // namespace kernbench
