@@ -11,6 +11,7 @@
 #include "data/random_arrays.hpp"
 #include "data/reference.hpp"
 #include "data/simulated_world.hpp"
+#include "seeds.hpp"
 
 namespace kernbench::data {
 namespace {
@@ -426,7 +427,8 @@ tl::Tile random_known(Context& tl, Random& random, std::int64_t n) {
 // A mask is evaluated while recording; the same tile, stored, is computed by replay.
 TEST(EdgeKernel, MasksAreWhatReplayComputesForTheSameExpression) {
   const std::int64_t n = 64;
-  for (std::uint32_t seed = 0; seed < 200; ++seed) {
+  const auto [first, end] = testing::seeds(0, 200);
+  for (std::uint32_t seed = first; seed < end; ++seed) {
     SimulatedWorld world;
     world.put(kPe, kIn, counting({n}));
     world.kernels.run(kPe, [seed](Context& tl) {

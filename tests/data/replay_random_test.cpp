@@ -6,6 +6,7 @@
 
 #include "data/random_kernel.hpp"
 #include "data/replay_world.hpp"
+#include "seeds.hpp"
 
 namespace kernbench::data {
 namespace {
@@ -16,7 +17,8 @@ constexpr std::uint64_t kMemory = 0x10000;
 
 TEST(ReplayOfRandomKernels, EqualsAnInterpreter) {
   const auto before = random_memory();
-  for (std::uint32_t seed = 0; seed < 150; ++seed) {
+  const auto [first, end] = testing::seeds(0, 150);
+  for (std::uint32_t seed = first; seed < end; ++seed) {
     World world;
     world.scattered = seed % 3 == 0;
     world.host_write(kMemory, before);
@@ -36,7 +38,8 @@ TEST(ReplayOfRandomKernels, EqualsAnInterpreter) {
 
 // Four PEs work on the same memory without any order but that of their records.
 TEST(ReplayOfRandomKernels, GivesTheSameBitsWithAnyNumberOfThreads) {
-  for (std::uint32_t seed = 1000; seed < 1010; ++seed) {
+  const auto [first, end] = testing::seeds(1000, 10);
+  for (std::uint32_t seed = first; seed < end; ++seed) {
     World world;
     world.host_write(kMemory, random_memory());
     std::vector<std::uint32_t> origins;

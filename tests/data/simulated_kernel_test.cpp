@@ -7,6 +7,7 @@
 #include "data/hazards.hpp"
 #include "data/random_kernel.hpp"
 #include "data/simulated_world.hpp"
+#include "seeds.hpp"
 
 namespace kernbench::data {
 namespace {
@@ -114,7 +115,8 @@ TEST(SimulatedKernel, RunningAheadGivesTheBitsOfProgramOrder) {
       {"cube.hbm.model=rows"},
       {"cube.routers.impl=acme.late_fee", "cube.hbm.impl=acme.first_ready", "pe.pe_gemm.impl=acme.systolic",
        "pe.pe_dma.impl=acme.windowed_dma"}};
-  for (std::uint32_t seed = 0; seed < 60; ++seed) {
+  const auto [first, end] = testing::seeds(0, 60);
+  for (std::uint32_t seed = first; seed < end; ++seed) {
     World world(machines[seed % machines.size()]);
     const NdArray before = random_memory();
     world.put({0, 0, 0}, 0, before);

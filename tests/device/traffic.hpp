@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <memory>
 #include <random>
@@ -10,21 +9,11 @@
 #include <vector>
 
 #include "device/fabric_world.hpp"
+#include "seeds.hpp"
 
 namespace kernbench::device::testing {
 
-/// The seeds of a random test. `make test-slow` asks for more of them than a test does by itself.
-struct Seeds {
-  std::uint32_t first, end;
-};
-inline Seeds seeds(std::uint32_t first, std::uint32_t count) {
-  const auto number = [](const char* name, std::uint32_t otherwise) {
-    const char* text = std::getenv(name);
-    return text ? static_cast<std::uint32_t>(std::stoul(text)) : otherwise;
-  };
-  first = number("KERNBENCH_FIRST_SEED", first);
-  return {first, first + number("KERNBENCH_SEEDS", count)};
-}
+using kernbench::testing::seeds;
 
 class Random {
  public:

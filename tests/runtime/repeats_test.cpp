@@ -1,13 +1,13 @@
 // What comes again in the same state is taken over: the run is the same to the last record.
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "runtime/engine.hpp"
 #include "runtime/host_world.hpp"
+#include "seeds.hpp"
 
 namespace kernbench::runtime {
 namespace {
@@ -320,23 +320,17 @@ class Rounds {
   std::vector<std::vector<Action>> rounds_;
 };
 
-/// As many as `make test-slow` asks for.
-std::uint32_t seeds(std::uint32_t otherwise) {
-  const char* text = std::getenv("KERNBENCH_SEEDS");
-  return text != nullptr ? static_cast<std::uint32_t>(std::stoul(text)) : otherwise;
-}
-
 TEST(Repeats, RandomHostProgramsAreTheSameWithAndWithout) {
   std::uint64_t taken_over = 0;
-  const std::uint32_t count = seeds(100);
-  for (std::uint32_t seed = 0; seed < count; ++seed) {
+  const auto [first, end] = testing::seeds(0, 100);
+  for (std::uint32_t seed = first; seed < end; ++seed) {
     Rounds rounds(seed);
     const auto both =
         run_both([&](Torch& torch) { rounds.run(torch); }, rounds.options(), {"system.sips.count=2"});
     ASSERT_EQ(both.skipped, both.simulated) << "seed " << seed;
     taken_over += both.taken_over;
   }
-  EXPECT_GE(taken_over, count);
+  EXPECT_GE(taken_over, end - first);
 }
 
 }  // namespace

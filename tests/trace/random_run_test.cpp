@@ -4,6 +4,8 @@
 #include <map>
 #include <set>
 
+#include "seeds.hpp"
+
 namespace kernbench::trace {
 namespace {
 
@@ -17,7 +19,8 @@ RandomRunOptions options_of(std::uint32_t seed) {
 /// Calls `check` with the options of many runs, until one fails.
 template <class Check>
 void for_many_runs(Check check) {
-  for (std::uint32_t seed = 1; seed <= 60 && !::testing::Test::HasFailure(); ++seed) {
+  const auto [first, end] = testing::seeds(1, 60);
+  for (std::uint32_t seed = first; seed < end && !::testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     check(options_of(seed));
   }

@@ -2,6 +2,7 @@
 #include <random>
 
 #include "device/pe_world.hpp"
+#include "seeds.hpp"
 #include "trace/run_maker.hpp"
 
 namespace kernbench::trace {
@@ -124,7 +125,8 @@ void random_kernel(Context& tl, unsigned seed, int length) {
 }
 
 TEST(SimulatedRun, ThePathOfRandomProgramsAddsUpToTheRunTime) {
-  for (unsigned seed = 1; seed <= 20 && !::testing::Test::HasFailure(); ++seed) {
+  const auto [first, end] = testing::seeds(1, 20);
+  for (unsigned seed = first; seed < end && !::testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     World world({seed % 2 == 0 ? "pe.pe_cpu.issue=in_order" : "pe.pe_cpu.issue=run_ahead"});
     Time total;
