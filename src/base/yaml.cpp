@@ -247,12 +247,12 @@ YamlNode* YamlNode::find(std::string_view key) { return find_value(entries, key)
 const YamlNode* YamlNode::find(std::string_view key) const { return find_value(entries, key); }
 
 void YamlNode::set(const std::string& key, YamlNode value) {
-  if (YamlNode* existing = find(key)) {
-    *existing = std::move(value);
-  } else {
-    const YamlPlace where = value.place;
+  const YamlPlace where = value.place;
+  const auto found = std::ranges::find(entries, key, &Entry::key);
+  if (found == entries.end())
     entries.push_back({key, where, std::move(value)});
-  }
+  else
+    *found = {key, where, std::move(value)};
 }
 
 namespace {

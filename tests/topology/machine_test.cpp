@@ -552,6 +552,38 @@ TEST(Override, OfAnImplTakesThePlaceOfWhatTheFileGaveTheOther) {
   EXPECT_EQ(gemm({"pe.pe_gemm.impl=builtin.pe_gemm"}).integer("fill_cycles"), 32);
 }
 
+/// An impl that has a parameter of the name of one that the file gives another impl.
+Registry with_tall() {
+  Registry registry = with_picky();
+  registry.add_impl(
+      "pe_gemm", {"acme.tall", "", {Param::integer("tile_m", 8, {1, 64}, "")}, models::matrix_unit<Picky>()});
+  return registry;
+}
+
+TEST(Override, GivesTheImplThatAnotherOverrideChoseItsParameters) {
+  const Registry registry = with_tall();
+  for (const std::vector<std::string>& overrides :
+       {std::vector<std::string>{"pe.pe_gemm.impl=acme.tall", "pe.pe_gemm.tile_m=16"},
+        {"pe.pe_gemm.tile_m=16", "pe.pe_gemm.impl=acme.tall"}}) {
+    const Machine machine = load_machine("default", overrides, registry);
+    EXPECT_EQ(machine.at("pe.pe_gemm").integer("tile_m"), 16);
+    EXPECT_EQ(machine.where("pe.pe_gemm.tile_m"), "--set pe.pe_gemm.tile_m=16");
+  }
+}
+
+TEST(Override, OfAValueThatTheFileGivesTooIsWhatAnErrorNames) {
+  const auto where = [](std::vector<std::string> overrides) -> std::string {
+    try {
+      load_machine("default", overrides, with_tall());
+    } catch (const InputError& e) {
+      return e.where();
+    }
+    return "accepted";
+  };
+  EXPECT_EQ(where({"pe.pe_gemm.impl=acme.picky", "pe.pe_gemm.tile_m=4"}), "--set pe.pe_gemm.tile_m=4");
+  EXPECT_EQ(where({"pe.pe_gemm.impl=acme.tall", "pe.pe_gemm.tile_m=65"}), "--set pe.pe_gemm.tile_m=65");
+}
+
 TEST(Machine, ATableIsNumbersByName) {
   const auto rates = [](const std::string& text) {
     const std::vector<std::string> overrides = {"pe.pe_gemm.rates=" + text};
