@@ -41,8 +41,9 @@ std::string text_of(const std::string& name) {
     if (name == text->name) return text->text;
   if (!std::filesystem::exists(name))
     refuse_baseline(
-        "unknown", name, "no such baseline",
-        fmt::format("{} ships; else give the path of a CSV file", fmt::join(shipped_names(), ", ")));
+        "unknown", name, "neither a baseline that ships nor a file",
+        fmt::format("those that ship: {}; a file of your own is CSV with the columns op, dims and us_median",
+                    fmt::join(shipped_names(), ", ")));
   return read_text_file(name);
 }
 

@@ -15,26 +15,37 @@
 namespace kernbench::cli {
 namespace {
 
-std::string benches(const Session& session) {
-  std::string text = "benches (kernbench run --bench NAME, kernbench describe NAME)\n";
-  for (const Bench& bench : session.registry.benches.all())
-    text += fmt::format("  {:<18} {}\n", bench.name, bench.doc);
+struct Named {
+  std::string name, doc;
+};
+
+/// The names in a column as wide as the longest, what they are beside them.
+std::string rows_text(const std::vector<Named>& rows) {
+  std::size_t width = 15;
+  for (const Named& row : rows) width = std::max(width, row.name.size());
+  std::string text;
+  for (const Named& row : rows) text += fmt::format("  {:<{}} {}\n", row.name, width, row.doc);
   return text;
+}
+
+std::string benches(const Session& session) {
+  std::vector<Named> rows;
+  for (const Bench& bench : session.registry.benches.all()) rows.push_back({bench.name, bench.doc});
+  return "benches (kernbench run --bench NAME, kernbench describe NAME)\n" + rows_text(rows);
 }
 
 std::string algorithms(const Session& session) {
-  std::string text =
-      "algorithms of collectives (kernbench describe NAME, kernbench ccl plan --algorithm NAME)\n";
+  std::vector<Named> rows;
   for (const auto& algorithm : session.registry.collectives.algorithms())
-    text += fmt::format("  {:<26} {}\n", algorithm.name, algorithm.description);
-  return text;
+    rows.push_back({algorithm.name, algorithm.description});
+  return "algorithms of collectives (kernbench describe NAME, kernbench ccl plan --algorithm NAME)\n" +
+         rows_text(rows);
 }
 
 std::string topologies(const Session&) {
-  std::string text = "topologies (kernbench topology show NAME)\n";
-  for (const auto& machine : topology::shipped_machines())
-    text += fmt::format("  {:<15} {}\n", machine.name, machine.summary);
-  return text;
+  std::vector<Named> rows;
+  for (const auto& machine : topology::shipped_machines()) rows.push_back({machine.name, machine.summary});
+  return "topologies (kernbench topology show NAME)\n" + rows_text(rows);
 }
 
 /// A line per kind, its impls below it.
@@ -50,10 +61,10 @@ std::string components(const Session& session) {
 }
 
 std::string operations(const Session&) {
-  std::string text = "operations on tensors, in kernbench/nn.hpp (kernbench describe NAME)\n";
+  std::vector<Named> rows;
   for (const nn::Operation& operation : nn::operations())
-    text += fmt::format("  {:<15} {}\n", operation.name, operation.doc);
-  return text;
+    rows.push_back({std::string(operation.name), std::string(operation.doc)});
+  return "operations on tensors, in kernbench/nn.hpp (kernbench describe NAME)\n" + rows_text(rows);
 }
 
 struct List {

@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
 
 #include "cli/run_program.hpp"
 #include "kernbench/machine.hpp"
@@ -244,6 +246,21 @@ TEST_F(CliTest, ListShowsWhatThereIs) {
                                     succeeds({"list", "topologies"}) + "\n" +
                                     succeeds({"list", "components"}));
   EXPECT_THAT(refused({"list", "component"}), HasSubstr("'components'"));
+}
+
+// However long a name is, what the thing is begins in the same column of every line.
+TEST_F(CliTest, ListsAreTwoColumns) {
+  for (const char* list : {"benches", "algorithms", "operations", "topologies"}) {
+    std::istringstream lines(succeeds({"list", list}));
+    std::string line;
+    std::getline(lines, line);  // the heading
+    std::set<std::size_t> columns;
+    while (std::getline(lines, line)) {
+      const std::size_t end_of_name = line.find(' ', 2);
+      columns.insert(line.find_first_not_of(' ', end_of_name));
+    }
+    EXPECT_EQ(columns.size(), 1u) << list;
+  }
 }
 
 TEST_F(CliTest, DescribeExplainsKindsImplsAndSections) {

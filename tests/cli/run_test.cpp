@@ -231,6 +231,9 @@ TEST_F(RunCommand, UnknownNamesAreAnsweredWithTheNearest) {
   EXPECT_THAT(refused({"--bench", "matmul-composit"}), HasSubstr("did you mean 'matmul-composite'?"));
   EXPECT_THAT(refused({"--bench", "gpt3-qkv", "token=3"}), HasSubstr("did you mean 'tokens'?"));
   EXPECT_THAT(refused({"--bench", "gpt3-qkv", "tokens=0"}), HasSubstr("from 1 to"));
+  EXPECT_THAT(
+      refused({"--bench", "milestone-gqa-llama70b", "--beside", "h100"}),
+      AllOf(HasSubstr("h100: neither a baseline that ships nor a file"), HasSubstr("those that ship: h200")));
   EXPECT_THAT(refused({"--bench", "ccl-allreduce", "algorithm=hello_send"}),
               HasSubstr("algorithm=hello_send: 'hello_send' is no all-reduce"));
   EXPECT_THAT(refused({"--bench", "ccl-allreduce", "algorithm=ring_allreduce_sr"}),

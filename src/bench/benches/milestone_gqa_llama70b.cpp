@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
 
 #include "base/new_file.hpp"
@@ -379,15 +380,13 @@ void run(Torch& torch, const Options& options, BenchReport& report) {
   const std::filesystem::path path = options.text("output");
   if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path());
   if (!path.empty()) check_writable(path.string());
+  std::optional<Baseline> baseline;  // a wrong name is said before the panels run, which takes minutes
+  if (!options.text("beside").empty()) baseline = Baseline::load(options.text("beside"));
   auto rows = run_panels(torch, c, options, validation, report);
-  std::string beside;
-  if (!options.text("beside").empty()) {
-    const Baseline baseline = Baseline::load(options.text("beside"));
-    beside = baseline.name();
-    for (auto& row : rows) row.beside_us = measured_us(baseline, c, row);
-  }
+  if (baseline)
+    for (auto& row : rows) row.beside_us = measured_us(*baseline, c, row);
   if (!path.empty()) write_sweep(path.string(), c, validation, rows);
-  say(report, rows, validation, path.string(), beside);
+  say(report, rows, validation, path.string(), baseline ? baseline->name() : "");
 }
 
 }  // namespace
