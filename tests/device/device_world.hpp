@@ -42,6 +42,21 @@ class Transfer : public DmaTransfer {
   sim::Partition& partition_;
 };
 
+/// Issues a transfer at the instant for which it is scheduled.
+class TransferStart : public sim::Event {
+ public:
+  TransferStart(DmaEngine& engine, DmaTransfer& transfer)
+      : Event(&fire), engine_(engine), transfer_(transfer) {}
+
+ private:
+  static void fire(sim::Event& event) {
+    TransferStart& start = static_cast<TransferStart&>(event);
+    start.engine_.issue(start.transfer_);
+  }
+  DmaEngine& engine_;
+  DmaTransfer& transfer_;
+};
+
 class Machine {
  public:
   explicit Machine(std::vector<std::string> overrides = {}, const std::string& name = "default",

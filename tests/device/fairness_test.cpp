@@ -11,6 +11,7 @@ namespace {
 
 using testing::Machine;
 using testing::Transfer;
+using testing::TransferStart;
 
 constexpr std::int64_t kKiB = 1024;
 
@@ -26,7 +27,7 @@ class TimedMachine {
     transfer.direction = direction;
     transfer.end = device.graph().pe(pe, topology::NodeKind::pe_dma);
     transfer.pieces = {{&device.hbm(slice), extent}};
-    here.schedule_at(*starts_.emplace_back(std::make_unique<Start>(device.dma(pe), transfer)), at);
+    here.schedule_at(*starts_.emplace_back(std::make_unique<TransferStart>(device.dma(pe), transfer)), at);
     return transfer;
   }
   std::vector<std::int64_t> run(int threads = 1) {
@@ -40,14 +41,8 @@ class TimedMachine {
   Device device;
 
  private:
-  struct Start : sim::Event {
-    Start(DmaEngine& e, DmaTransfer& t) : Event(&fire), engine(e), transfer(t) {}
-    static void fire(sim::Event& e) { static_cast<Start&>(e).engine.issue(static_cast<Start&>(e).transfer); }
-    DmaEngine& engine;
-    DmaTransfer& transfer;
-  };
   std::vector<std::unique_ptr<Transfer>> transfers_;
-  std::vector<std::unique_ptr<Start>> starts_;
+  std::vector<std::unique_ptr<TransferStart>> starts_;
 };
 
 /// A shipped machine as it is.

@@ -16,6 +16,7 @@ namespace {
 
 using models::MemoryBehaviour;
 using testing::Transfer;
+using testing::TransferStart;
 using topology::NodeId;
 
 /// The plain memory, but a burst is answered when it is through, by an event: as a model must that does not know earlier.
@@ -125,13 +126,6 @@ class RandomWork {
   }
 
  private:
-  struct Start : sim::Event {
-    Start(DmaEngine& e, DmaTransfer& t) : Event(&fire), engine(e), transfer(t) {}
-    static void fire(sim::Event& e) { static_cast<Start&>(e).engine.issue(static_cast<Start&>(e).transfer); }
-    DmaEngine& engine;
-    DmaTransfer& transfer;
-  };
-
   PeCoord any_pe() { return {random_.pick(0, 1), random_.pick(0, 1), random_.pick(0, 3)}; }
   void add(Time at) {
     const PeCoord pe = any_pe();
@@ -144,13 +138,13 @@ class RandomWork {
     work.pieces = {
         {&device_.hbm(any_pe()),
          {.offset = 64 * random_.pick(0, 1000), .row_bytes = row, .rows = rows, .stride = row + 512}}};
-    here.schedule_at(*starts_.emplace_back(std::make_unique<Start>(device_.dma(pe), work)), at);
+    here.schedule_at(*starts_.emplace_back(std::make_unique<TransferStart>(device_.dma(pe), work)), at);
   }
 
   Device device_;
   testing::Random random_;
   std::vector<std::unique_ptr<Transfer>> works_;
-  std::vector<std::unique_ptr<Start>> starts_;
+  std::vector<std::unique_ptr<TransferStart>> starts_;
 };
 
 TEST(OwnMemory, ThatAnswersLateGivesTheTimesOfOneThatAnswersEarly) {
