@@ -87,6 +87,7 @@ class ParamSet {
 
   std::int64_t integer(std::string_view name) const;
   double number(std::string_view name) const;
+  bool flag(std::string_view name) const;
   const std::string& text(std::string_view name) const;
   const std::vector<double>& numbers(std::string_view name) const;
   const std::vector<std::string>& words(std::string_view name) const;

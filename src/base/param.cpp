@@ -337,6 +337,7 @@ bool ParamSet::has(std::string_view name) const {
 
 std::int64_t ParamSet::integer(std::string_view name) const { return std::get<std::int64_t>(value(name)); }
 double ParamSet::number(std::string_view name) const { return std::get<double>(value(name)); }
+bool ParamSet::flag(std::string_view name) const { return std::get<bool>(value(name)); }
 const std::string& ParamSet::text(std::string_view name) const { return std::get<std::string>(value(name)); }
 const std::vector<double>& ParamSet::numbers(std::string_view name) const {
   return std::get<std::vector<double>>(value(name));

@@ -160,6 +160,17 @@ TEST(ParamSet, ConvertsByTheUnitInTheName) {
   EXPECT_EQ(set.bytes("burst_bytes"), 256_B);
 }
 
+TEST(ParamSet, GivesEveryTypeOfValueByItsName) {
+  ParamSet set({Param::integer("w", 3, {1, 9}, ""), Param::number("x", 0.5, {0, 1}, ""),
+                Param::flag("on", true, ""), Param::text("name", "a", "")});
+  EXPECT_EQ(set.integer("w"), 3);
+  EXPECT_EQ(set.number("x"), 0.5);
+  EXPECT_TRUE(set.flag("on"));
+  EXPECT_EQ(set.text("name"), "a");
+  set.set("on", false);
+  EXPECT_FALSE(set.flag("on"));
+}
+
 TEST(ParamSet, OptionalValuesAreAbsentUntilGiven) {
   ParamSet set({Param::integer("w", 1, {1, 9}, "").optional()});
   EXPECT_FALSE(set.has("w"));
