@@ -1,6 +1,7 @@
 #include "device/hbm_memory.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "device/hbm_controller.hpp"
 #include "device/hbm_slice.hpp"
@@ -31,7 +32,9 @@ Bursts::Burst Bursts::next() {
     taken_ = std::min(taken_ + burst_, all_);
     return {number, taken_};
   }
-  const std::int64_t number = address_ / burst_;
+  const auto burst = static_cast<std::uint64_t>(burst_);
+  const std::int64_t number =
+      std::has_single_bit(burst) ? address_ >> std::countr_zero(burst) : address_ / burst_;
   const std::int64_t bytes = std::min((number + 1) * burst_ - address_, left_);
   taken_ += bytes;
   left_ -= bytes;

@@ -69,11 +69,14 @@ DramChannel::DramChannel(const DramSpec& spec)
   }
 }
 
-void DramChannel::enter(Burst burst, Time now) {
-  const auto d = static_cast<std::size_t>(burst.direction);
+DramChannel::Burst& DramChannel::enter(Direction direction, Time now) {
+  const auto d = static_cast<std::size_t>(direction);
+  const std::uint32_t number = served_[d] + static_cast<std::uint32_t>(queues_[d].size());
+  Burst& burst = queues_[d].emplace_back();
+  burst.direction = direction;
   burst.came = now;
-  burst.number = served_[d] + static_cast<std::uint32_t>(queues_[d].size());
-  queues_[d].push_back(burst);
+  burst.number = number;
+  return burst;
 }
 
 Time DramChannel::least(Direction direction) const {

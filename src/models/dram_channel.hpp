@@ -66,8 +66,8 @@ class DramChannel {
   explicit DramChannel(const DramSpec& spec);
 
   bool has_room(Direction direction) const { return queue(direction).size() < spec_.queue; }
-  /// At `now`, with room.
-  void enter(Burst burst, Time now);
+  /// At `now`, with room: tag, index, bank and row are for the caller to fill in.
+  Burst& enter(Direction direction, Time now);
   bool empty() const { return queues_[0].empty() && queues_[1].empty(); }
   /// When the next decision is made, if somebody waits: when the last column command has gone.
   Time decides_at() const { return last_column_; }

@@ -15,8 +15,9 @@ namespace {
 /// no room for the one whose turn it is, all wait: else a flood of writes would keep the queue of writes full for ever.
 class WaitingLine {
  public:
-  void add(std::uint32_t issuer, const DramChannel::Burst& burst) {
-    lane_of(issuer, burst.direction).bursts.push_back(burst);
+  /// A burst for the caller to fill in.
+  DramChannel::Burst& add(std::uint32_t issuer, Direction direction) {
+    return lane_of(issuer, direction).bursts.emplace_back();
   }
   bool empty() const { return lanes_.empty(); }
   Direction next() const { return lanes_.front()->direction; }
@@ -75,11 +76,7 @@ class ScheduledHbm final : public MemoryModel {
     for (std::int64_t i = 0; i < r.count; ++i) {
       const DramMap::Place place = map_.place(r.first + i);
       Channel& channel = *channels_[place.channel];
-      channel.come(r.issuer, {.tag = r.tag,
-                              .row = place.row,
-                              .index = static_cast<std::uint32_t>(i),
-                              .bank = place.bank,
-                              .direction = r.direction});
+      channel.come(r, i, place);
       due = std::min(due, channel.due());
     }
     expect(due);
@@ -100,14 +97,19 @@ class ScheduledHbm final : public MemoryModel {
       least_ = {dram_.least(Direction::read) + before, dram_.least(Direction::write) + before};
     }
 
-    void come(std::uint32_t issuer, const DramChannel::Burst& burst) {
+    /// A burst of the request; its number there, and where it lies.
+    void come(const MemoryRequest& request, std::int64_t index, const DramMap::Place& place) {
       catch_up(now() - Time::from_ps(1));
       if (idle()) decides_ = std::max(dram_.decides_at(), now());
-      ++open_[static_cast<std::size_t>(burst.direction)];
-      if (waiting_.empty() && dram_.has_room(burst.direction))
-        dram_.enter(burst, now());
-      else
-        waiting_.add(issuer, burst);
+      const Direction direction = request.direction;
+      ++open_[static_cast<std::size_t>(direction)];
+      const bool enters = waiting_.empty() && dram_.has_room(direction);
+      DramChannel::Burst& burst =
+          enters ? dram_.enter(direction, now()) : waiting_.add(request.issuer, direction);
+      burst.tag = request.tag;
+      burst.row = place.row;
+      burst.index = static_cast<std::uint32_t>(index);
+      burst.bank = place.bank;
     }
 
     /// All decisions up to an instant at which everybody has come.
@@ -136,7 +138,14 @@ class ScheduledHbm final : public MemoryModel {
     }
     /// Whose command has gone has left room for those who wait.
     void fill() {
-      while (!waiting_.empty() && dram_.has_room(waiting_.next())) dram_.enter(waiting_.take(), decides_);
+      while (!waiting_.empty() && dram_.has_room(waiting_.next())) {
+        DramChannel::Burst& burst = dram_.enter(waiting_.next(), decides_);
+        const DramChannel::Burst from = waiting_.take();
+        burst.tag = from.tag;
+        burst.row = from.row;
+        burst.index = from.index;
+        burst.bank = from.bank;
+      }
     }
 
     ScheduledHbm& memory_;

@@ -238,21 +238,25 @@ std::vector<Time> decided_in_time(const ParamSet& hbm, const std::vector<Arrival
   const DramMap map(hbm);
   DramChannel channel(DramSpec::of(hbm));
   std::vector<Time> through(all.size());
-  std::deque<DramChannel::Burst> waiting;
+  std::deque<std::size_t> waiting;
+  const auto enter = [&](std::size_t number, Time at) {
+    const DramMap::Place place = map.place(all[number].burst);
+    DramChannel::Burst& burst = channel.enter(all[number].direction, at);
+    burst.tag = number;
+    burst.row = place.row;
+    burst.bank = place.bank;
+  };
   for (std::size_t next = 0, served = 0; served < all.size(); ++served) {
     const bool idle = channel.empty() && waiting.empty();
     const Time decides = idle ? std::max(channel.decides_at(), all[next].at) : channel.decides_at();
     for (; next < all.size() && all[next].at <= decides; ++next) {
-      const DramMap::Place place = map.place(all[next].burst);
-      const DramChannel::Burst burst{
-          .tag = next, .row = place.row, .bank = place.bank, .direction = all[next].direction};
-      if (waiting.empty() && channel.has_room(burst.direction))
-        channel.enter(burst, all[next].at);
+      if (waiting.empty() && channel.has_room(all[next].direction))
+        enter(next, all[next].at);
       else
-        waiting.push_back(burst);
+        waiting.push_back(next);
     }
-    for (; !waiting.empty() && channel.has_room(waiting.front().direction); waiting.pop_front())
-      channel.enter(waiting.front(), decides);
+    for (; !waiting.empty() && channel.has_room(all[waiting.front()].direction); waiting.pop_front())
+      enter(waiting.front(), decides);
     const DramChannel::Served one = channel.serve(decides);
     through[one.tag] = one.through;
   }
