@@ -228,7 +228,7 @@ TEST(RunJson, HasEveryKey) {
   for (const auto& [key, value] : json.items()) keys.push_back(key);
   EXPECT_THAT(keys, ElementsAre("kernbench", "bench", "options", "device", "machine", "ccl", "ok", "verified",
                                 "complaints", "failure", "sim", "launches", "op_log_summary", "stages",
-                                "utilization", "links", "push_back", "energy", "lower_bound_ns",
+                                "utilization", "links", "push_back", "dram", "energy", "lower_bound_ns",
                                 "critical_path", "hazards", "warnings", "results", "wall"));
   EXPECT_EQ(json["options"]["M"], 64);
   EXPECT_EQ(json["options"]["variant"], "ref_ref");
