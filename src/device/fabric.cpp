@@ -254,10 +254,9 @@ void Fabric::start_packet(Message& message, Time now) {
     gate(first).arrive(packet, first);
     return;
   }
-  packet.next = nullptr;
   l.instant = now;
-  l.last = nullptr;
   serve(packet, first, now);
+  packet.came = Time::never();
   if (packet.is_last()) leaves(message, std::max(l.free_at, now + kGrace));
 }
 
@@ -270,9 +269,12 @@ void Fabric::leaves(Message& message, Time at) {
 /// Undoes what `serve` did at this instant.
 void Fabric::take_back(Packet& packet) {
   LinkState& l = *packet.hop->state;
-  const bool cancelled = l.domain->partition_.cancel(packet);
+  const bool is_first = packet.next == nullptr;
+  const bool cancelled = l.last == &packet && (!is_first || l.domain->partition_.cancel(packet));
+  l.last = packet.next;
+  if (!is_first) packet.next->behind = nullptr;
   if (notes_.kept()) {
-    const Time started = packet.time() - (packet.hop->crosses ? grace_ : packet.hop->forward);
+    const Time started = packet.due - (packet.hop->crosses ? grace_ : packet.hop->forward);
     notes_.take_back(packet.hop->link, *packet.message, 1, packet.bytes(), started - l.instant);
   }
   KB_ASSERT(cancelled, "a packet to {} has moved on already", graph_.path(packet.message->route->to));
@@ -291,6 +293,7 @@ void Packet::arrive(sim::Event& e) {
 void Fabric::arrive(Packet& packet) {
   if (packet.crossing) [[unlikely]]
     return cross(packet);
+  if (!packet.hop->crosses && !packet.hop->arbitrated) leave_link(packet);
   if (packet.hop->last) return arrive_at_destination(packet);
   serve_in_order(packet, packet.hop[1], packet.time());
 }
@@ -303,8 +306,6 @@ Time Fabric::serve_in_order(Packet& packet, const Hop& hop, Time now) {
   if (hop.port && l.passages) l.domain->dispatcher().bring_heads(l);
   if (l.instant == now) return serve_among(packet, hop);
   l.instant = now;
-  l.last = &packet;
-  packet.next = nullptr;
   return serve(packet, hop, now);
 }
 
@@ -313,8 +314,6 @@ Time Fabric::serve_in_order(Packet& packet, const Hop& hop, Time now) {
 Time Fabric::serve_among(Packet& packet, const Hop& hop) {
   LinkState& l = *hop.state;
   Packet* behind = take_back_behind(l, packet.message->key_);
-  packet.next = l.last;
-  l.last = &packet;
   const Time wait = serve(packet, hop, l.instant);
   serve_again(behind);
   return wait;
@@ -325,8 +324,7 @@ Time Fabric::serve_among(Packet& packet, const Hop& hop) {
 Packet* Fabric::take_back_behind(LinkState& l, std::uint64_t key) {
   Packet* behind = nullptr;
   while (Packet* again = l.last) {
-    if (again->message->key_ <= key) break;
-    l.last = again->next;
+    if (again->came != l.instant || again->message->key_ <= key) break;
     take_back(*again);
     again->next = behind;
     behind = again;
@@ -339,8 +337,6 @@ void Fabric::serve_again(Packet* first) {
     Packet& packet = *first;
     LinkState& l = *packet.hop->state;
     first = packet.next;
-    packet.next = l.last;
-    l.last = &packet;
     serve(packet, *packet.hop, l.instant);
   }
 }
@@ -386,14 +382,40 @@ Time Fabric::serve(Packet& packet, const Hop& hop, Time head_arrival) {
   packet.hop = &hop;
   packet.tail = end + hop.forward;
   packet.crossing = hop.crosses;
-  l.domain->partition_.schedule_at(packet, start + (hop.crosses ? grace_ : hop.forward));
+  packet.due = start + (hop.crosses ? grace_ : hop.forward);
+  packet.came = head_arrival;
+  follow_up(packet, l);
   return start - head_arrival;
+}
+
+/// Behind those that are on the link.
+void Fabric::follow_up(Packet& packet, LinkState& l) {
+  packet.behind = nullptr;
+  packet.next = std::exchange(l.last, &packet);
+  if (packet.next)
+    packet.next->behind = &packet;
+  else
+    l.domain->partition_.schedule_at(packet, packet.due);
+}
+
+/// The first packet on a link is at its end: the one behind it is the first now.
+void Fabric::leave_link(Packet& packet) {
+  LinkState& l = *packet.hop->state;
+  Packet* behind = packet.behind;
+  if (!behind) {
+    l.last = nullptr;
+    return;
+  }
+  prefetch(behind->behind);
+  behind->next = nullptr;
+  l.domain->partition_.schedule_at(*behind, behind->due);
 }
 
 /// On to another partition.
 void Fabric::cross(Packet& packet) {
   const Hop& hop = *packet.hop;
   packet.crossing = false;
+  leave_link(packet);
   hop.state->domain->partition_.post(simulation_.partition(hop.next_partition), packet, hop.forward - grace_);
 }
 

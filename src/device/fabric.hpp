@@ -91,7 +91,7 @@ struct alignas(64) LinkState {
   Time free_at;                      // by those who came alone
   Time passed_until;                 // by trains that are no longer entered
   Time instant = Time::from_ps(-1);  // of the latest arrival
-  Packet* last = nullptr;            // the packet served last at that instant
+  Packet* last = nullptr;            // the packet that took it last, of those that are not at its end yet
   FabricDomain* domain = nullptr;    // of the node it leaves
   Passage* passages = nullptr;       // the trains that are entered
   Bytes bytes;                       // but for theirs
@@ -220,6 +220,8 @@ class Fabric {
   Packet* take_back_behind(LinkState& link, std::uint64_t key);
   void serve_again(Packet* first);
   void take_back(Packet& packet);
+  static void follow_up(Packet& packet, LinkState& link);
+  static void leave_link(Packet& packet);
   Time occupancy(const Packet& packet, const Hop& hop) const;
   void cross(Packet& packet);
   void arrive_at_destination(Packet& packet);

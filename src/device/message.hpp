@@ -183,14 +183,18 @@ class Message : private Leaving, private Delivery {
   Message* next_in_lane_ = nullptr;
 };
 
-/// A packet in flight. Its event is the arrival of its head at the end of the link it has taken.
+/// A packet in flight. Its event is the arrival of its head at the end of the link it has taken. Those of a link arrive in the
+/// order in which they took it, so only the first is scheduled: where thousands wait for a link, the event queue has one of them.
 class Packet : public sim::Event {
  public:
   Packet() : Event(&arrive) {}
 
   Message* message = nullptr;
   const Hop* hop = nullptr;  // the link it has taken last
-  Packet* next = nullptr;    // in a pool; or served before this one at the same link and instant
+  Packet* next = nullptr;  // in a pool; or ahead of this one on the link; or the next one to be served again
+  Packet* behind = nullptr;  // on the link
+  Time due;                  // when its head is at the end of the link
+  Time came;                 // when it came to the link; `never` if it started there
   Time tail;                 // when its last byte is where its head is now
   Time link_was_free_at;     // before this packet took its link
   Time tail_before_link;     // what `tail` was then
