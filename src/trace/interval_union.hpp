@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "kernbench/units.hpp"
@@ -33,15 +34,22 @@ class IntervalUnion {
     parts_.erase(first + 1, last);
   }
   void add(const IntervalUnion& other) {
-    if (length_ == Time()) {
+    if (length() == Time()) {
       *this = other;
       return;
     }
+    settled_ += other.settled_;
     for (const Pack& pack : other.packed_)
       for (const Part& part : parts_of(pack)) add(part.begin, part.end);
     for (const Part& part : other.parts_) add(part.begin, part.end);
   }
-  Time length() const { return length_; }
+  /// All that is to come begins when all that is there has ended: of that, the length is enough.
+  void settle() {
+    settled_ += std::exchange(length_, Time());
+    packed_ = std::vector<Pack>();
+    parts_.clear();
+  }
+  Time length() const { return settled_ + length_; }
   /// What it takes beside itself. Copies share most of it.
   std::size_t memory_bytes() const;
 
@@ -65,6 +73,7 @@ class IntervalUnion {
   std::vector<Pack> packed_;  // ascending, before
   std::vector<Part> parts_;   // these: ascending, apart from each other
   Time length_;
+  Time settled_;  // of what is no longer there
 };
 
 }  // namespace kernbench::trace

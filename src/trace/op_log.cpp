@@ -43,8 +43,10 @@ void OpLog::departed(int partition, const device::Departure& departure) {
 }
 
 void OpLog::tell(Part& part, const OpRecord& record) const {
+  const Summarizer::From from = trace::from((*options_.origins)[record.origin]);
   part.hash.add(record);
-  part.sums.add(record, from((*options_.origins)[record.origin]));
+  if (record.kind == device::OpKind::program) part.sums.settle(from.pe);
+  part.sums.add(record, from);
 }
 
 Summary OpLog::summary() const {

@@ -24,9 +24,11 @@ class Summarizer {
 
   /// A PE that ran, even if no record says so.
   void expect(const From& from);
-  /// In any order.
+  /// In any order, but for what is settled.
   void add(const device::OpRecord& record, const From& from);
   void add(const Summarizer& other);
+  /// The PE begins a program: all it did before has ended and been added, and only its length matters from here on.
+  void settle(PeCoord pe);
   /// Sums up all that was added. `records` is what its count says.
   Summary finish(std::uint64_t records);
 

@@ -97,6 +97,10 @@ void Summarizer::add(const OpRecord& r, const From& from) {
   pe.busy[*engine].add(begin, end);
 }
 
+void Summarizer::settle(PeCoord pe) {
+  for (IntervalUnion& busy : pes_[pe].busy) busy.settle();
+}
+
 /// The way to a PE ends with its start.
 void Summarizer::add_launch(PeWork& pe, const OpRecord& r, const From& from) {
   const LaunchKey key(from.launch, from.pe.sip);

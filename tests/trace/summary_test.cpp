@@ -144,6 +144,39 @@ TEST(IntervalUnion, TakesSevenBytesAnInterval) {
   EXPECT_EQ(copy.length(), all.length());
 }
 
+TEST(IntervalUnion, OfWhatIsSettledTheLengthAloneIsKept) {
+  IntervalUnion all;
+  for (int i = 0; i < 10'000; ++i) all.add(ps(2 * i), ps(2 * i + 1));
+  all.settle();
+  EXPECT_EQ(all.length(), ps(10'000));
+  EXPECT_LT(all.memory_bytes(), 4'000u);  // not a byte an interval
+  all.add(ps(20'000), ps(20'005));
+  EXPECT_EQ(all.length(), ps(10'005));
+  IntervalUnion copy, sum;
+  copy.add(all);
+  EXPECT_EQ(copy.length(), ps(10'005));
+  sum.add(ps(30'000), ps(30'001));
+  sum.add(all);
+  EXPECT_EQ(sum.length(), ps(10'006));
+}
+
+// Three programs of one PE with 2 reads of 30 ps each that overlap by 10: 50 ps each time.
+TEST(Summary, WithoutALogCountsWhatAPeDidInEveryLaunch) {
+  const device::Origins origins = {{nullptr, {0, 0, 0}, 0}};
+  OpLog log(1, {.storage = Storage::none, .origins = &origins});
+  std::uint32_t serial = 0;
+  const auto append = [&](OpKind kind, std::int64_t start, std::int64_t end) {
+    log.append(0, RunMaker::record_of({.kind = kind, .start = start, .end = end}, ++serial));
+  };
+  for (const std::int64_t begin : {0, 1000, 2000}) {
+    append(OpKind::program, begin, begin);
+    append(OpKind::dma_read, begin + 100, begin + 130);
+    append(OpKind::dma_read, begin + 120, begin + 150);
+  }
+  EXPECT_EQ(log.summary().total.dma_read.busy, ps(150));
+  EXPECT_EQ(log.summary().total.dma_read.count, 6u);
+}
+
 // Launches 0 and 1 one after the other on one PE, 3 and 2 products; launch 2 beside launch 1 on another SIP. Each is found in
 // its own time, whatever came before, after or beside it.
 TEST(Summary, OfALaunchHasItsOwnRecordsAlone) {
