@@ -140,6 +140,14 @@ void MemoryStore::copy_out(address::PhysAddr at, std::span<std::byte> to) const 
   });
 }
 
+/// The pages there were go back to their pool before it goes.
+MemoryStore& MemoryStore::operator=(MemoryStore&& other) noexcept {
+  pages_ = std::move(other.pages_);
+  pool_ = std::move(other.pool_);
+  names_ = std::move(other.names_);
+  return *this;
+}
+
 void MemoryStore::write(address::PhysAddr at, std::span<const std::byte> bytes) {
   reserve(at, Bytes(static_cast<std::int64_t>(bytes.size())));
   copy_in(at, bytes);

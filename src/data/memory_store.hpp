@@ -25,6 +25,10 @@ class MemoryStore {
  public:
   static constexpr std::uint64_t kPageBytes = 4096;
 
+  MemoryStore() = default;
+  MemoryStore(MemoryStore&&) = default;
+  MemoryStore& operator=(MemoryStore&& other) noexcept;
+
   void write(address::PhysAddr at, std::span<const std::byte> bytes);
   void read(address::PhysAddr at, std::span<std::byte> to) const;
 

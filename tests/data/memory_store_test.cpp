@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "data/random_arrays.hpp"
@@ -29,6 +30,20 @@ TEST(MemoryStore, ReturnsWhatWasWrittenAcrossPages) {
   store.read(hbm(4500), back);
   EXPECT_TRUE(std::equal(back.begin(), back.end(), bytes.begin() + 500));
   EXPECT_EQ(store.page_count(), 4u);  // [4000, 14000) lies in pages 0 to 3
+}
+
+// Pages of the store that is replaced go back to a pool that is still there (seen by the address sanitizer).
+TEST(MemoryStore, IsReplacedByAnother) {
+  MemoryStore store, other;
+  store.write(hbm(0), numbered(10000));
+  other.write(hbm(20000), numbered(10));
+  store = std::move(other);
+  EXPECT_EQ(store.page_count(), 1u);
+  std::vector<std::byte> back(10);
+  store.read(hbm(20000), back);
+  EXPECT_EQ(back, numbered(10));
+  store.write(hbm(40000), numbered(5000));  // [40000, 45000) lies in pages 9 and 10
+  EXPECT_EQ(store.page_count(), 3u);
 }
 
 TEST(MemoryStore, NamesTheTensorAndTheFirstByteNobodyWrote) {
