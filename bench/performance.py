@@ -174,7 +174,7 @@ def memory(lines):
     pe, message = growth(neighbour(64), largest()), growth(ring(64), ring(256))
     return f"""
 ## Memory, and what fits
-A record of the op log takes 64 bytes with `--log memory`, none with `--log disk` or `none`; a command of a program 64 to 70 with its result, for as
+A record of the op log takes 64 bytes with `--log memory`, none with `--log disk` or `none`; a command of a program 64 to 72 with its result, for as
 long as the log may ask for it. Without a log a PE that takes part in the neighbour exchange costs {pe / 1e3:.0f} kB (its engines, queues, ways, links and
 program): the largest machine there can be, of 131,072 PEs, fits. A ring of W ranks has 2 W (W − 1) messages; from 64 to 256 ranks each
 costs {message:.0f} bytes, ranks included, so that 16 GB hold a ring of about {round((16e9 / message / 2) ** 0.5, -2):,.0f} ranks.
@@ -190,8 +190,8 @@ def beside(table):
 What a user would write instead, on the same computer. **SimPy**: the same model as processes in Python; checksums of all times are equal, so it is the same
 work. **A bare event queue**: `std::priority_queue` of the same events, in C++, with nothing around it. **OpenBLAS** computes the numbers of a product in
 one thread, in another order of sums. **The 256-rank ring** is everything a verified all-reduce does (recording, memories, links, numbers) beside
-SimPy passing as many bare messages round a ring. Cycle-stepping simulators of systolic arrays (ONNXim) and simulators of collectives without kernels and memories
-(ASTRA-sim) do less or other work for each event; [validation](validation.md) sets their results beside ours. The ring of a collective simulator
+SimPy passing as many bare messages round a ring. Cycle-stepping simulators of systolic arrays (ONNXim) and simulators of collectives without kernels
+and memories (ASTRA-sim) do less or other work for each event; [validation](validation.md) sets their results beside ours. The ring of a collective simulator
 costs a tenth of ours for each message, because nothing but the message is modelled.
 
 ```
