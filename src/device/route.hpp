@@ -95,9 +95,9 @@ struct alignas(64) Hop {
   std::uint8_t leg = 0;             // which part of the route: parts lie in one partition each
   bool last = false;                // of the route
   bool crosses = false;             // leads to another partition
-  bool arbitrated = false;  // packets come to it one by one, and wait at its gate (link_gate.hpp)
-  bool port = false;        // a TCM's, which the units of its PE use, too (port.hpp)
-  std::uint8_t layer = 0;   // of the virtual channels at its end, if that is a router with finite buffers
+  bool arbitrated = false;          // packets come to it one by one, and wait at its gate (link_gate.hpp)
+  bool port = false;                // a TCM's, which the units of its PE use, too (port.hpp)
+  std::uint8_t layer = 0;  // of the virtual channels at its end, if that is a router with finite buffers
 };
 static_assert(sizeof(Hop) == 64);
 

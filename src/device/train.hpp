@@ -59,16 +59,16 @@ class alignas(64) Train : public sim::Event {
   Dispatcher* dispatcher = nullptr;
   Run run;           // its packets: as they come to `begin`, but with their length behind the stretch
   Time came_length;  // how they come to `begin`
-  const Hop* begin = nullptr;        // its stretch,
-  const Hop* stop = nullptr;         // this hop excluded
-  Time held;                         // Σ hold of its passages
-  std::int64_t fed = 0;              // the first packet that has not gone on alone; or not been served, if it queues
-  Time last_wait;                    // of the packet before that
-  int calm = 0;                      // how many waited as long as the one before them, one after the other
-  int patience = 0;                  // how many of these it takes before the rest tries to go on as a train
-  std::uint32_t serial = 0;          // counts the trains that this object has been
-  bool feeds = false;                // from `stop` on, packets go alone
-  Train* next = nullptr;             // in a pool; or the message's next train in the same partition
+  const Hop* begin = nullptr;  // its stretch,
+  const Hop* stop = nullptr;   // this hop excluded
+  Time held;                   // Σ hold of its passages
+  std::int64_t fed = 0;      // the first packet that has not gone on alone; or not been served, if it queues
+  Time last_wait;            // of the packet before that
+  int calm = 0;              // how many waited as long as the one before them, one after the other
+  int patience = 0;          // how many of these it takes before the rest tries to go on as a train
+  std::uint32_t serial = 0;  // counts the trains that this object has been
+  bool feeds = false;        // from `stop` on, packets go alone
+  Train* next = nullptr;     // in a pool; or the message's next train in the same partition
   SmallVector<Passage, 3> passages;  // as many as a PE's way to its own slice has
 
   const Route& route() const { return *message->route; }
