@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "kernbench/error.hpp"
 #include "runtime/requests.hpp"
@@ -83,13 +84,19 @@ void Repeats::send(Request& request, const Cause& before) {
     if (follows(request, before)) return;
     diverge(request.question().digest());
   }
-  if (taping_) taping_->leaves(request, request.question(), request.origins(), host_.now(), before);
-  if (taping_ && !taping_->asked.back().question.comes_again) {
-    taping_.reset();
-    choose_sink();
-  }
-  if (on_) seen_.insert(request.question().digest());
+  if (on_) note(request, before);
   request.leave(before);
+}
+
+/// It is simulated.
+void Repeats::note(Request& request, const Cause& before) {
+  Question question = request.question();
+  seen_.insert(question.digest());
+  if (!taping_) return;
+  if (question.comes_again)
+    return taping_->leaves(request, std::move(question), request.origins(), host_.now(), before);
+  taping_.reset();
+  choose_sink();
 }
 
 void Repeats::is_back(Request& request) {

@@ -56,6 +56,7 @@ class Repeats final : public Border {
   void begin_stretch();
   void decide(Request& request, const device::Cause& before);
   void send(Request& request, const device::Cause& before);
+  void note(Request& request, const device::Cause& before);
   void let_held_go();
   void simulate_until_stopped(const Request& awaited);
 
