@@ -6,7 +6,7 @@
 #include <set>
 #include <vector>
 
-namespace kernbench::address {
+namespace kernbench::address::memory_pools_test {
 namespace {
 
 using ::testing::AllOf;
@@ -173,4 +173,4 @@ TEST(MemoryPools, ALayoutTheAddressesCannotHoldIsRefused) {
 }
 
 }  // namespace
-}  // namespace kernbench::address
+}  // namespace kernbench::address::memory_pools_test

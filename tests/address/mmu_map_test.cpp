@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-namespace kernbench::address {
+namespace kernbench::address::mmu_map_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -262,4 +262,4 @@ TEST_P(RandomMaps, AgreeWithAMapOfBytes) {
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomMaps, ::testing::Values(1, 2, 3, 4));
 
 }  // namespace
-}  // namespace kernbench::address
+}  // namespace kernbench::address::mmu_map_test

@@ -9,7 +9,7 @@
 
 #include "kernbench/address.hpp"
 
-namespace kernbench::address {
+namespace kernbench::address::phys_addr_test {
 namespace {
 
 using ::testing::StartsWith;
@@ -206,4 +206,4 @@ TEST(PhysAddr, MovesWithinItsResourceOnly) {
 }
 
 }  // namespace
-}  // namespace kernbench::address
+}  // namespace kernbench::address::phys_addr_test

@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-namespace kernbench::address {
+namespace kernbench::address::range_allocator_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -228,4 +228,4 @@ TEST(RangeAllocator, SizesThatDifferDoNotLookAlike) {
 }
 
 }  // namespace
-}  // namespace kernbench::address
+}  // namespace kernbench::address::range_allocator_test

@@ -5,7 +5,7 @@
 #include <map>
 #include <random>
 
-namespace kernbench::address {
+namespace kernbench::address::virtual_allocator_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -69,4 +69,4 @@ TEST(VirtualAllocator, ExhaustionSaysWhoAndHowMuch) {
 }
 
 }  // namespace
-}  // namespace kernbench::address
+}  // namespace kernbench::address::virtual_allocator_test

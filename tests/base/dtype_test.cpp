@@ -11,10 +11,10 @@
 #include "kernbench/error.hpp"
 #include "kernbench/half.hpp"
 
-namespace kernbench {
+namespace kernbench::dtype_test {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 TEST(DType, CanonicalNamesParseBack) {
   for (const auto t : kAllDTypes) EXPECT_EQ(parse_dtype(to_string(t)), t);
@@ -136,4 +136,4 @@ TEST(Promotion, DoesNotDependOnTheOrder) {
 }
 
 }  // namespace
-}  // namespace kernbench
+}  // namespace kernbench::dtype_test

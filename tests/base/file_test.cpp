@@ -10,7 +10,7 @@
 #include "kernbench/error.hpp"
 #include "temp_folder.hpp"
 
-namespace kernbench {
+namespace kernbench::file_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -140,4 +140,4 @@ TEST_F(FileTest, RefusesToReadWhatIsNoFile) {
 }
 
 }  // namespace
-}  // namespace kernbench
+}  // namespace kernbench::file_test

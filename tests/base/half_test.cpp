@@ -13,7 +13,7 @@
 
 #include "base/simd.hpp"
 
-namespace kernbench {
+namespace kernbench::half_test {
 namespace {
 
 template <class T>
@@ -204,4 +204,4 @@ TEST(F16, OverflowsToInfinityFromTheTieAt65520) {
 }
 
 }  // namespace
-}  // namespace kernbench
+}  // namespace kernbench::half_test

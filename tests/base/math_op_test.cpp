@@ -7,7 +7,7 @@
 
 #include "kernbench/error.hpp"
 
-namespace kernbench {
+namespace kernbench::math_op_test {
 namespace {
 
 using enum DType;
@@ -87,4 +87,4 @@ TEST(ResultDType, RefusesWhatTheOperationDoesNotTake) {
 }
 
 }  // namespace
-}  // namespace kernbench
+}  // namespace kernbench::math_op_test

@@ -9,11 +9,11 @@
 
 #include "kernbench/error.hpp"
 
-namespace kernbench {
+namespace kernbench::ndarray_test {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 TEST(Shape, CountsElementsAndPrints) {
   EXPECT_EQ((Shape{3, 4, 5}).elements(), 60);
@@ -127,4 +127,4 @@ TEST(NdArray, ReshapingKeepsTheOrder) {
 }
 
 }  // namespace
-}  // namespace kernbench
+}  // namespace kernbench::ndarray_test

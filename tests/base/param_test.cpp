@@ -6,7 +6,7 @@
 #include "base/yaml.hpp"
 #include "kernbench/error.hpp"
 
-namespace kernbench {
+namespace kernbench::param_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -181,4 +181,4 @@ TEST(ParamSet, OptionalValuesAreAbsentUntilGiven) {
 }
 
 }  // namespace
-}  // namespace kernbench
+}  // namespace kernbench::param_test

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace kernbench {
+namespace kernbench::parse_test {
 namespace {
 
 TEST(ParseWhole, TakesAllOfTheText) {
@@ -24,4 +24,4 @@ TEST(ParseWhole, RefusesWhatTheTypeCannotHold) {
 }
 
 }  // namespace
-}  // namespace kernbench
+}  // namespace kernbench::parse_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace kernbench {
+namespace kernbench::table_test {
 namespace {
 
 constexpr std::size_t kBlock = Table<int>::kBlock;
@@ -53,4 +53,4 @@ TEST(Table, DoesNotMoveItsElementsOnceItsFirstBlockIsFull) {
 }
 
 }  // namespace
-}  // namespace kernbench
+}  // namespace kernbench::table_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace kernbench {
+namespace kernbench::text_test {
 namespace {
 
 const std::vector<std::string> kKnown = {"overhead_ns", "queue_depth", "impl", "attrs"};
@@ -111,4 +111,4 @@ TEST(Suggest, NamesTheNearestElseAll) {
 }
 
 }  // namespace
-}  // namespace kernbench
+}  // namespace kernbench::text_test

@@ -6,7 +6,7 @@
 
 #include "kernbench/error.hpp"
 
-namespace kernbench {
+namespace kernbench::units_test {
 namespace {
 
 TEST(Time, PrintsExactlyWithoutTrailingZeros) {
@@ -66,4 +66,4 @@ TEST(Error, ShowsPlaceSentenceAndHint) {
 }
 
 }  // namespace
-}  // namespace kernbench
+}  // namespace kernbench::units_test

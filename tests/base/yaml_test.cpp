@@ -5,7 +5,7 @@
 
 #include "kernbench/error.hpp"
 
-namespace kernbench {
+namespace kernbench::yaml_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -168,4 +168,4 @@ TEST(YamlNode, SetReplacesOrAppends) {
 }
 
 }  // namespace
-}  // namespace kernbench
+}  // namespace kernbench::yaml_test

@@ -9,7 +9,7 @@
 #include "ccl/config.hpp"
 #include "kernbench/distributed.hpp"
 
-namespace kernbench::bench {
+namespace kernbench::bench::ccl_allreduce_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -185,4 +185,4 @@ TEST(CclAllreduce, HasTheColumnsOfNcclTests) {
 }
 
 }  // namespace
-}  // namespace kernbench::bench
+}  // namespace kernbench::bench::ccl_allreduce_test

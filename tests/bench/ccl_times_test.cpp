@@ -9,7 +9,7 @@
 #include "ccl/plan.hpp"
 #include "runtime/memory_layout.hpp"
 
-namespace kernbench::bench {
+namespace kernbench::bench::ccl_times_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -166,4 +166,4 @@ TEST(AllReduceBound, IsBeatenByNoAlgorithm) {
 }
 
 }  // namespace
-}  // namespace kernbench::bench
+}  // namespace kernbench::bench::ccl_times_test

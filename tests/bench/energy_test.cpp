@@ -9,7 +9,7 @@
 #include "bench/run.hpp"
 #include "bench/run_json.hpp"
 
-namespace kernbench::bench {
+namespace kernbench::bench::energy_test {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -134,4 +134,4 @@ TEST(EnergyOfABench, ChangesNoTime) {
 }
 
 }  // namespace
-}  // namespace kernbench::bench
+}  // namespace kernbench::bench::energy_test

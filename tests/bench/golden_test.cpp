@@ -9,7 +9,7 @@
 
 #include "bench/run_json.hpp"
 
-namespace kernbench::bench {
+namespace kernbench::bench::golden_test {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -55,4 +55,4 @@ TEST(Golden, TimesAndCountsOfTheShippedBenchesAreAsReviewed) {
 }
 
 }  // namespace
-}  // namespace kernbench::bench
+}  // namespace kernbench::bench::golden_test

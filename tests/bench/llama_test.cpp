@@ -8,7 +8,7 @@
 #include "bench/benches/llama_model.hpp"
 #include "bench/run.hpp"
 
-namespace kernbench::bench {
+namespace kernbench::bench::llama_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -114,4 +114,4 @@ TEST(Llama, ModelsHaveTheirPublishedSizes) {
 }
 
 }  // namespace
-}  // namespace kernbench::bench
+}  // namespace kernbench::bench::llama_test

@@ -9,7 +9,7 @@
 
 #include "device/pe_world.hpp"
 
-namespace kernbench::bench {
+namespace kernbench::bench::lower_bound_test {
 namespace {
 
 using namespace kernbench::dtypes;
@@ -330,4 +330,4 @@ TEST(LowerBound, NoSimulatedLaunchIsFasterOnARealisticMachine) {
 }
 
 }  // namespace
-}  // namespace kernbench::bench
+}  // namespace kernbench::bench::lower_bound_test

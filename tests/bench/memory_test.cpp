@@ -7,7 +7,7 @@
 #include "bench/run.hpp"
 #include "kernbench/error.hpp"
 
-namespace kernbench::bench {
+namespace kernbench::bench::memory_test {
 namespace {
 
 std::string validation_machine() {
@@ -116,4 +116,4 @@ TEST(MemoryBench, RefusesMorePesThanACubeHas) {
 }
 
 }  // namespace
-}  // namespace kernbench::bench
+}  // namespace kernbench::bench::memory_test

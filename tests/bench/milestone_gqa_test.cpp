@@ -9,7 +9,7 @@
 #include "bench/run.hpp"
 #include "temp_folder.hpp"
 
-namespace kernbench::bench {
+namespace kernbench::bench::milestone_gqa_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -95,4 +95,4 @@ TEST(MilestoneGqa, SaysWhatTheVectorUnitIsBusyWith) {
 }
 
 }  // namespace
-}  // namespace kernbench::bench
+}  // namespace kernbench::bench::milestone_gqa_test

@@ -6,7 +6,7 @@
 
 #include "bench/run.hpp"
 
-namespace kernbench::bench {
+namespace kernbench::bench::neighbour_test {
 namespace {
 
 // 64 PEs on 2 SIPs hand 1 KiB on three times: 192 messages, and every block three PEs further.
@@ -23,4 +23,4 @@ TEST(Neighbours, EveryBlockIsWhereItWasHandedOnTo) {
 }
 
 }  // namespace
-}  // namespace kernbench::bench
+}  // namespace kernbench::bench::neighbour_test

@@ -6,7 +6,7 @@
 #include "bench/run.hpp"
 #include "own_models.hpp"
 
-namespace kernbench::bench {
+namespace kernbench::bench::own_models_test {
 namespace {
 
 struct Case {
@@ -72,4 +72,4 @@ TEST(OwnModels, EveryBenchThatShipsIsTried) {
 }
 
 }  // namespace
-}  // namespace kernbench::bench
+}  // namespace kernbench::bench::own_models_test

@@ -7,7 +7,7 @@
 
 #include "kernbench/error.hpp"
 
-namespace kernbench::bench {
+namespace kernbench::bench::reference_test {
 namespace {
 
 TEST(Eighths, AreMultiplesOfAnEighthFromMinusOneToOneAndAllOfThemOccur) {
@@ -65,4 +65,4 @@ TEST(Product, OfShapesThatDoNotFitIsRefused) {
 }
 
 }  // namespace
-}  // namespace kernbench::bench
+}  // namespace kernbench::bench::reference_test

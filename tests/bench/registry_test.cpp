@@ -5,7 +5,7 @@
 #include "kernbench/bench.hpp"
 #include "kernbench/error.hpp"
 
-namespace kernbench::bench {
+namespace kernbench::bench::registry_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -107,4 +107,4 @@ TEST(BenchOptions, OneThatMustBeGivenIsAskedFor) {
 }
 
 }  // namespace
-}  // namespace kernbench::bench
+}  // namespace kernbench::bench::registry_test

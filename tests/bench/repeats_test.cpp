@@ -6,7 +6,7 @@
 #include "bench/run.hpp"
 #include "bench/run_json.hpp"
 
-namespace kernbench::bench {
+namespace kernbench::bench::repeats_test {
 namespace {
 
 struct Run {
@@ -50,4 +50,4 @@ TEST(RepeatsOfBenches, NumbersOfStepsThatWereTakenOverAreRight) {
 }
 
 }  // namespace
-}  // namespace kernbench::bench
+}  // namespace kernbench::bench::repeats_test

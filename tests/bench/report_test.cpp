@@ -6,7 +6,7 @@
 
 #include "kernbench/bench.hpp"
 
-namespace kernbench::bench {
+namespace kernbench::bench::report_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -75,4 +75,4 @@ TEST(BenchReport, KeepsResultsInOrder) {
 }
 
 }  // namespace
-}  // namespace kernbench::bench
+}  // namespace kernbench::bench::report_test

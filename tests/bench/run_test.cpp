@@ -12,7 +12,7 @@
 #include "kernbench/error.hpp"
 #include "kernbench/reference.hpp"
 
-namespace kernbench::bench {
+namespace kernbench::bench::run_test {
 namespace {
 
 using namespace kernbench::dtypes;
@@ -286,4 +286,4 @@ TEST(RunJson, OfEveryBenchHasWhatProgramsRelyOn) {
 }
 
 }  // namespace
-}  // namespace kernbench::bench
+}  // namespace kernbench::bench::run_test

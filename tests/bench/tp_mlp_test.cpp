@@ -4,7 +4,7 @@
 
 #include "bench/run.hpp"
 
-namespace kernbench::bench {
+namespace kernbench::bench::tp_mlp_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -76,4 +76,4 @@ TEST(TpMlp, RanksDivideTheHiddenLayer) {
 }
 
 }  // namespace
-}  // namespace kernbench::bench
+}  // namespace kernbench::bench::tp_mlp_test

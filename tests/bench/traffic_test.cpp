@@ -12,7 +12,7 @@
 #include "bench/traffic.hpp"
 #include "kernbench/torch.hpp"
 
-namespace kernbench::bench {
+namespace kernbench::bench::traffic_test {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -140,4 +140,4 @@ TEST(FiniteBuffers, EveryBenchOfTheTestsPasses) {
 }
 
 }  // namespace
-}  // namespace kernbench::bench
+}  // namespace kernbench::bench::traffic_test

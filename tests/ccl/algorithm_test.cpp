@@ -8,7 +8,7 @@
 #include "ccl/collective_world.hpp"
 #include "kernbench/error.hpp"
 
-namespace kernbench::ccl {
+namespace kernbench::ccl::algorithm_test {
 namespace {
 
 using enum DType;
@@ -321,4 +321,4 @@ TEST(SipGroups, OfSomeSipsFormARing) {
 }
 
 }  // namespace
-}  // namespace kernbench::ccl
+}  // namespace kernbench::ccl::algorithm_test

@@ -5,7 +5,7 @@
 
 #include "kernbench/error.hpp"
 
-namespace kernbench::ccl {
+namespace kernbench::ccl::config_test {
 namespace {
 
 using ::testing::AllOf;
@@ -218,4 +218,4 @@ TEST(Config, KnowsAUsersAlgorithm) {
 }
 
 }  // namespace
-}  // namespace kernbench::ccl
+}  // namespace kernbench::ccl::config_test

@@ -9,7 +9,7 @@
 #include "data/numerics/gemm.hpp"
 #include "kernbench/error.hpp"
 
-namespace kernbench::ccl {
+namespace kernbench::ccl::functional_test {
 namespace {
 
 using enum DType;
@@ -345,4 +345,4 @@ TEST(FunctionalRunner, RefusesDirectionsAndSizesThatAreNotThere) {
 }
 
 }  // namespace
-}  // namespace kernbench::ccl
+}  // namespace kernbench::ccl::functional_test

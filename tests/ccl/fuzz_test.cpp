@@ -6,7 +6,7 @@
 #include "damage.hpp"
 #include "kernbench/error.hpp"
 
-namespace kernbench::ccl {
+namespace kernbench::ccl::fuzz_test {
 namespace {
 
 TEST(DamagedConfigs, LoadOrAreRefusedWithAPlace) {
@@ -42,4 +42,4 @@ TEST(DamagedConfigs, DamagedOverridesAreRefusedOrTaken) {
 }
 
 }  // namespace
-}  // namespace kernbench::ccl
+}  // namespace kernbench::ccl::fuzz_test

@@ -1,6 +1,6 @@
 #include "ccl/grid.hpp"
 
-namespace kernbench::ccl {
+namespace kernbench::ccl::grid_test {
 namespace {
 
 class Grid : public ::testing::TestWithParam<GridCase> {};
@@ -11,4 +11,4 @@ TEST_P(Grid, IsTheSameAsFunctionalInEveryKindOfBuffer) {
 }
 
 }  // namespace
-}  // namespace kernbench::ccl
+}  // namespace kernbench::ccl::grid_test

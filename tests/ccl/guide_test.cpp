@@ -11,7 +11,7 @@
 #include "kernbench/error.hpp"
 #include "kernbench/functional.hpp"
 
-namespace kernbench::guide {
+namespace kernbench::guide::guide_test {
 namespace {
 
 using namespace dtypes;
@@ -77,4 +77,4 @@ TEST(Guide, TheAlgorithmIsOneLikeThoseThatShip) {
 }
 
 }  // namespace
-}  // namespace kernbench::guide
+}  // namespace kernbench::guide::guide_test

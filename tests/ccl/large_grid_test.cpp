@@ -1,6 +1,6 @@
 #include "ccl/grid.hpp"
 
-namespace kernbench::ccl {
+namespace kernbench::ccl::large_grid_test {
 namespace {
 
 class LargeGrid : public ::testing::TestWithParam<GridCase> {};
@@ -11,4 +11,4 @@ TEST_P(LargeGrid, IsTheSameAsFunctionalInEveryKindOfBuffer) {
 }
 
 }  // namespace
-}  // namespace kernbench::ccl
+}  // namespace kernbench::ccl::large_grid_test

@@ -7,7 +7,7 @@
 #include "ccl/collective_world.hpp"
 #include "kernbench/error.hpp"
 
-namespace kernbench::ccl {
+namespace kernbench::ccl::members_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -215,4 +215,4 @@ TEST(Registry, RefusesGroupsAnAlgorithmDoesNotServe) {
 }
 
 }  // namespace
-}  // namespace kernbench::ccl
+}  // namespace kernbench::ccl::members_test

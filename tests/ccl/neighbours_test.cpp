@@ -9,7 +9,7 @@
 #include "kernbench/error.hpp"
 #include "kernbench/functional.hpp"
 
-namespace kernbench::ccl {
+namespace kernbench::ccl::neighbours_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -179,4 +179,4 @@ TEST(Pairing, RefusesWhatCannotBe) {
 }
 
 }  // namespace
-}  // namespace kernbench::ccl
+}  // namespace kernbench::ccl::neighbours_test

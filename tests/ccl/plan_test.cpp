@@ -12,7 +12,7 @@
 #include "kernbench/error.hpp"
 #include "runtime/memory_layout.hpp"
 
-namespace kernbench::ccl {
+namespace kernbench::ccl::plan_test {
 namespace {
 
 using ::testing::AllOf;
@@ -305,4 +305,4 @@ TEST(PlanJson, HasEveryRing) {
 }
 
 }  // namespace
-}  // namespace kernbench::ccl
+}  // namespace kernbench::ccl::plan_test

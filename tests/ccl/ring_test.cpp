@@ -7,7 +7,7 @@
 #include "kernbench/error.hpp"
 #include "kernbench/functional.hpp"
 
-namespace kernbench::ccl {
+namespace kernbench::ccl::ring_test {
 namespace {
 
 using enum DType;
@@ -113,4 +113,4 @@ TEST(Average, DividesByCountsThatTheDtypeCannotHold) {
 }
 
 }  // namespace
-}  // namespace kernbench::ccl
+}  // namespace kernbench::ccl::ring_test

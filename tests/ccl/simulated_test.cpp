@@ -4,7 +4,7 @@
 
 #include "ccl/like_functional.hpp"
 
-namespace kernbench::ccl {
+namespace kernbench::ccl::simulated_test {
 namespace {
 
 using enum DType;
@@ -136,4 +136,4 @@ TEST(SimulatedWindows, ReachWhatThePlanSays) {
 }
 
 }  // namespace
-}  // namespace kernbench::ccl
+}  // namespace kernbench::ccl::simulated_test

@@ -8,7 +8,7 @@
 #include "kernbench/error.hpp"
 #include "runtime/memory_layout.hpp"
 
-namespace kernbench::ccl {
+namespace kernbench::ccl::wiring_drawing_test {
 namespace {
 
 using ::testing::AllOf;
@@ -58,4 +58,4 @@ TEST(WiringDrawing, ShowsLinksThatAreUsedAndPesThatTakePart) {
 }
 
 }  // namespace
-}  // namespace kernbench::ccl
+}  // namespace kernbench::ccl::wiring_drawing_test

@@ -4,7 +4,7 @@
 #include "ccl/like_functional.hpp"
 #include "kernbench/ccl_steps.hpp"
 
-namespace kernbench::ccl {
+namespace kernbench::ccl::wrap_test {
 namespace {
 
 using enum DType;
@@ -111,4 +111,4 @@ TEST(SlotWrap, TilesThatAreKeptAreOverwrittenWithCreditsOnReceiptOnly) {
 }
 
 }  // namespace
-}  // namespace kernbench::ccl
+}  // namespace kernbench::ccl::wrap_test

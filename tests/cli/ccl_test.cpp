@@ -9,7 +9,7 @@
 #include "cli/run_program.hpp"
 #include "temp_folder.hpp"
 
-namespace kernbench {
+namespace kernbench::ccl_test {
 namespace {
 
 using ::testing::AllOf;
@@ -168,4 +168,4 @@ TEST_F(CclCommand, AlgorithmsAreListedAndDescribed) {
 }
 
 }  // namespace
-}  // namespace kernbench
+}  // namespace kernbench::ccl_test

@@ -11,7 +11,7 @@
 #include "kernbench/distributed.hpp"
 #include "kernbench/error.hpp"
 
-namespace kernbench {
+namespace kernbench::cli_main_test {
 namespace {
 
 using ::testing::ContainsRegex;
@@ -176,4 +176,4 @@ TEST(CliMain, CanBeCalledAgain) {
 }
 
 }  // namespace
-}  // namespace kernbench
+}  // namespace kernbench::cli_main_test

@@ -13,7 +13,7 @@
 #include "temp_folder.hpp"
 #include "topology/machine_text.hpp"
 
-namespace kernbench {
+namespace kernbench::cli_test {
 namespace {
 
 using ::testing::AllOf;
@@ -330,4 +330,4 @@ TEST_F(CliTest, HelpAndVersionGoToStdout) {
 }
 
 }  // namespace
-}  // namespace kernbench
+}  // namespace kernbench::cli_test

@@ -8,7 +8,7 @@
 
 #include "cli/run_program.hpp"
 
-namespace kernbench {
+namespace kernbench::completion_test {
 namespace {
 
 using ::testing::AllOf;
@@ -106,4 +106,4 @@ TEST(Completion, ScriptsAreUnderstoodByTheirShells) {
 }
 
 }  // namespace
-}  // namespace kernbench
+}  // namespace kernbench::completion_test

@@ -10,7 +10,7 @@
 
 #include "cli/run_program.hpp"
 
-namespace kernbench {
+namespace kernbench::probe_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -232,4 +232,4 @@ TEST(ProbeCommand, BadInputIsExitCodeTwoBeforeAnySimulation) {
 }
 
 }  // namespace
-}  // namespace kernbench
+}  // namespace kernbench::probe_test

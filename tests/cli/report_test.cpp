@@ -8,7 +8,7 @@
 #include "cli/run_program.hpp"
 #include "temp_folder.hpp"
 
-namespace kernbench {
+namespace kernbench::report_test {
 namespace {
 
 using ::testing::AllOf;
@@ -63,4 +63,4 @@ TEST_F(ReportCommand, RefusesWhatIsNoRunAndPlacesThatCannotBeWritten) {
 }
 
 }  // namespace
-}  // namespace kernbench
+}  // namespace kernbench::report_test

@@ -16,7 +16,7 @@
 #include "kernbench/saved_run.hpp"
 #include "temp_folder.hpp"
 
-namespace kernbench {
+namespace kernbench::run_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -444,4 +444,4 @@ TEST_F(RunCommand, ShowsEnergyAndPowerOfAMachineWithPrices) {
 }
 
 }  // namespace
-}  // namespace kernbench
+}  // namespace kernbench::run_test

@@ -8,7 +8,7 @@
 #include "cli/run_program.hpp"
 #include "temp_folder.hpp"
 
-namespace kernbench {
+namespace kernbench::seeing_test {
 namespace {
 
 using ::testing::AllOf;
@@ -112,4 +112,4 @@ TEST_F(Seeing, WhatIsNoSavedRunIsRefused) {
 }
 
 }  // namespace
-}  // namespace kernbench
+}  // namespace kernbench::seeing_test

@@ -9,7 +9,7 @@
 #include "cli/run_program.hpp"
 #include "temp_folder.hpp"
 
-namespace kernbench {
+namespace kernbench::surroundings_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -123,4 +123,4 @@ TEST_F(Surroundings, ARunThatWasToIgnoreInterruptsIgnoresThem) {
 }
 
 }  // namespace
-}  // namespace kernbench
+}  // namespace kernbench::surroundings_test

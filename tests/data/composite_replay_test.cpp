@@ -9,7 +9,7 @@
 #include "data/reference.hpp"
 #include "data/replay_world.hpp"
 
-namespace kernbench::data {
+namespace kernbench::data::composite_replay_test {
 namespace {
 
 using namespace kernbench::dtypes;
@@ -280,4 +280,4 @@ TEST(CompositeReplayOnce, MultipliesIntegers) {
 }
 
 }  // namespace
-}  // namespace kernbench::data
+}  // namespace kernbench::data::composite_replay_test

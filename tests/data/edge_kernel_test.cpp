@@ -13,7 +13,7 @@
 #include "data/simulated_world.hpp"
 #include "seeds.hpp"
 
-namespace kernbench::data {
+namespace kernbench::data::edge_kernel_test {
 namespace {
 
 using namespace kernbench::dtypes;
@@ -446,4 +446,4 @@ TEST(EdgeKernel, MasksAreWhatReplayComputesForTheSameExpression) {
 }
 
 }  // namespace
-}  // namespace kernbench::data
+}  // namespace kernbench::data::edge_kernel_test

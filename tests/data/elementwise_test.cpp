@@ -15,13 +15,13 @@
 #include "data/reference.hpp"
 #include "kernbench/error.hpp"
 
-namespace kernbench::data {
+namespace kernbench::data::elementwise_test {
 namespace {
 
 using reference::number;
 using reference::rounded;
 using reference::same;
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 double larger_of(double a, double b) {
   if (std::isnan(a) || std::isnan(b)) return std::nan("");
@@ -325,4 +325,4 @@ TEST(Gather, ReadsTransposedReversedAndSlicedArrays) {
 }
 
 }  // namespace
-}  // namespace kernbench::data
+}  // namespace kernbench::data::elementwise_test

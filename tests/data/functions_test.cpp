@@ -13,7 +13,7 @@
 #include "data/random_arrays.hpp"
 #include "data/reference.hpp"
 
-namespace kernbench::data {
+namespace kernbench::data::functions_test {
 namespace {
 
 struct Function {
@@ -148,4 +148,4 @@ TEST(Functions, LargeAngleReductionAgreesWithTheSmallOneWhereBothHold) {
 }
 
 }  // namespace
-}  // namespace kernbench::data
+}  // namespace kernbench::data::functions_test

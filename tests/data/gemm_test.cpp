@@ -14,7 +14,7 @@
 #include "data/random_arrays.hpp"
 #include "kernbench/error.hpp"
 
-namespace kernbench::data {
+namespace kernbench::data::gemm_test {
 namespace {
 
 struct Size {
@@ -226,4 +226,4 @@ TEST(SoftFma, DoesNotRoundTwice) {
 }
 
 }  // namespace
-}  // namespace kernbench::data
+}  // namespace kernbench::data::gemm_test

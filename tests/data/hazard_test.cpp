@@ -5,7 +5,7 @@
 
 #include "data/replay_world.hpp"
 
-namespace kernbench::data {
+namespace kernbench::data::hazard_test {
 namespace {
 
 using namespace kernbench::dtypes;
@@ -458,4 +458,4 @@ TEST(Hazards, ThousandsOfAccessesOfACorrectProgramAreSilent) {
 }
 
 }  // namespace
-}  // namespace kernbench::data
+}  // namespace kernbench::data::hazard_test

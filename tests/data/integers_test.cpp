@@ -11,7 +11,7 @@
 #include "data/numerics/reduce.hpp"
 #include "data/random_arrays.hpp"
 
-namespace kernbench::data {
+namespace kernbench::data::integers_test {
 namespace {
 
 __extension__ using Wide = __int128;
@@ -263,4 +263,4 @@ TEST(Arrange, FlipsSortsGathersAndCounts) {
 }
 
 }  // namespace
-}  // namespace kernbench::data
+}  // namespace kernbench::data::integers_test

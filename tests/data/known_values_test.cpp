@@ -10,7 +10,7 @@
 #include "kernbench/tl.hpp"
 #include "tl/constants.hpp"
 
-namespace kernbench::data {
+namespace kernbench::data::known_values_test {
 namespace {
 
 using tl::KnownValues;
@@ -109,4 +109,4 @@ TEST(KnownValues, KnowNothingOfReductions) {
 }
 
 }  // namespace
-}  // namespace kernbench::data
+}  // namespace kernbench::data::known_values_test

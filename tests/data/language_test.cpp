@@ -9,7 +9,7 @@
 #include "data/hazards.hpp"
 #include "data/simulated_world.hpp"
 
-namespace kernbench::data {
+namespace kernbench::data::language_test {
 namespace {
 
 using namespace kernbench::dtypes;
@@ -176,4 +176,4 @@ TEST(Join, PutsTwoTilesSideBySide) {
 }
 
 }  // namespace
-}  // namespace kernbench::data
+}  // namespace kernbench::data::language_test

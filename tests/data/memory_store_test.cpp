@@ -9,7 +9,7 @@
 
 #include "data/random_arrays.hpp"
 
-namespace kernbench::data {
+namespace kernbench::data::memory_store_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -133,4 +133,4 @@ TEST(NamedRanges, LaterNamesCoverEarlierOnes) {
 }
 
 }  // namespace
-}  // namespace kernbench::data
+}  // namespace kernbench::data::memory_store_test

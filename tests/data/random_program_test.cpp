@@ -14,7 +14,7 @@
 #include "kernbench/error.hpp"
 #include "seeds.hpp"
 
-namespace kernbench::data {
+namespace kernbench::data::random_program_test {
 namespace {
 
 using namespace kernbench::dtypes;
@@ -421,4 +421,4 @@ TEST(RandomPrograms, GiveWhatEveryOperationMeansWhateverTheNumbers) {
 }
 
 }  // namespace
-}  // namespace kernbench::data
+}  // namespace kernbench::data::random_program_test

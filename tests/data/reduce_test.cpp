@@ -12,11 +12,11 @@
 #include "data/reference.hpp"
 #include "kernbench/error.hpp"
 
-namespace kernbench::data {
+namespace kernbench::data::reduce_test {
 namespace {
 
 using reference::number;
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 /// The documented order, on one line of elements: 16 partial sums, then halves.
 float sum_in_order(const std::vector<double>& line) {
@@ -128,4 +128,4 @@ TEST(Reduce, RefusesAnAxisThatIsNotThere) {
 }
 
 }  // namespace
-}  // namespace kernbench::data
+}  // namespace kernbench::data::reduce_test

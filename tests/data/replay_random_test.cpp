@@ -8,7 +8,7 @@
 #include "data/replay_world.hpp"
 #include "seeds.hpp"
 
-namespace kernbench::data {
+namespace kernbench::data::replay_random_test {
 namespace {
 
 using namespace kernbench::dtypes;
@@ -59,4 +59,4 @@ TEST(ReplayOfRandomKernels, GivesTheSameBitsWithAnyNumberOfThreads) {
 }
 
 }  // namespace
-}  // namespace kernbench::data
+}  // namespace kernbench::data::replay_random_test

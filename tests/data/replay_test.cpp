@@ -11,7 +11,7 @@
 #include "data/random_arrays.hpp"
 #include "data/replay_world.hpp"
 
-namespace kernbench::data {
+namespace kernbench::data::replay_test {
 namespace {
 
 using namespace kernbench::dtypes;
@@ -306,4 +306,4 @@ TEST(Replay, AReceiveOfAnotherSizeNamesBothSides) {
 }
 
 }  // namespace
-}  // namespace kernbench::data
+}  // namespace kernbench::data::replay_test

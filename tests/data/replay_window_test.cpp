@@ -8,7 +8,7 @@
 
 #include "kernbench/address.hpp"
 
-namespace kernbench::data {
+namespace kernbench::data::replay_window_test {
 namespace {
 
 Pieces bytes_at(std::int64_t offset, std::int64_t n) {
@@ -69,4 +69,4 @@ TEST(ReplayWindow, TheEarliestErrorIsTheOneThatCounts) {
 }
 
 }  // namespace
-}  // namespace kernbench::data
+}  // namespace kernbench::data::replay_window_test

@@ -9,7 +9,7 @@
 #include "data/simulated_world.hpp"
 #include "seeds.hpp"
 
-namespace kernbench::data {
+namespace kernbench::data::simulated_kernel_test {
 namespace {
 
 using namespace kernbench::dtypes;
@@ -170,4 +170,4 @@ TEST(SimulatedKernel, AHundredThousandShortLoadsFitInScratch) {
 }
 
 }  // namespace
-}  // namespace kernbench::data
+}  // namespace kernbench::data::simulated_kernel_test

@@ -7,7 +7,7 @@
 #include "device/queue_world.hpp"
 #include "kernbench/error.hpp"
 
-namespace kernbench::data {
+namespace kernbench::data::simulated_queue_test {
 namespace {
 
 using namespace kernbench::dtypes;
@@ -369,4 +369,4 @@ TEST(SimulatedQueue, AReceiveFromAnyGetsTheTileOfTheMessageItTook) {
 }
 
 }  // namespace
-}  // namespace kernbench::data
+}  // namespace kernbench::data::simulated_queue_test

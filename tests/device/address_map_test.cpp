@@ -5,7 +5,7 @@
 
 #include "device/device_world.hpp"
 
-namespace kernbench::device {
+namespace kernbench::device::address_map_test {
 namespace {
 
 using address::MmuMap;
@@ -93,4 +93,4 @@ TEST_F(Translate, ARectangleWithoutAContiguousAxisIsTakenElementByElement) {
 }
 
 }  // namespace
-}  // namespace kernbench::device
+}  // namespace kernbench::device::address_map_test

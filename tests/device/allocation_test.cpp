@@ -7,7 +7,7 @@
 #include "counting_new.hpp"
 #include "device/device_world.hpp"
 
-namespace kernbench::device {
+namespace kernbench::device::allocation_test {
 namespace {
 
 using testing::Machine;
@@ -61,4 +61,4 @@ TEST(Allocation, FabricHbmAndDmaAllocateNothingOnceTheyRun) {
 }
 
 }  // namespace
-}  // namespace kernbench::device
+}  // namespace kernbench::device::allocation_test

@@ -4,7 +4,7 @@
 
 #include "device/pe_world.hpp"
 
-namespace kernbench::device {
+namespace kernbench::device::composite_test {
 namespace {
 
 using namespace kernbench::dtypes;
@@ -329,4 +329,4 @@ TEST(Dot, OfBatchesTakesThemOneAfterTheOther) {
 }
 
 }  // namespace
-}  // namespace kernbench::device
+}  // namespace kernbench::device::composite_test

@@ -3,7 +3,7 @@
 #include "device/device_world.hpp"
 #include "device/request.hpp"
 
-namespace kernbench::device {
+namespace kernbench::device::control_test {
 namespace {
 
 using testing::Machine;
@@ -306,4 +306,4 @@ TEST(Host, MapsATensorOnAllPesOfASip) {
 }
 
 }  // namespace
-}  // namespace kernbench::device
+}  // namespace kernbench::device::control_test

@@ -5,7 +5,7 @@
 
 #include "device/traffic.hpp"
 
-namespace kernbench::device {
+namespace kernbench::device::credit_test {
 namespace {
 
 using testing::Probe;
@@ -213,4 +213,4 @@ TEST(Credits, AreTheSameInTrainsPacketByPacketAndOnThreads) {
 }
 
 }  // namespace
-}  // namespace kernbench::device
+}  // namespace kernbench::device::credit_test

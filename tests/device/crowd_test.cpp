@@ -9,7 +9,7 @@
 
 #include "device/traffic.hpp"
 
-namespace kernbench::device {
+namespace kernbench::device::crowd_test {
 namespace {
 
 using testing::observed;
@@ -248,4 +248,4 @@ TEST(Crowds, AreTheSameOnAnyNumberOfThreads) {
 }
 
 }  // namespace
-}  // namespace kernbench::device
+}  // namespace kernbench::device::crowd_test

@@ -5,7 +5,7 @@
 
 #include "device/queue_world.hpp"
 
-namespace kernbench::device {
+namespace kernbench::device::deadlock_test {
 namespace {
 
 using namespace kernbench::dtypes;
@@ -340,4 +340,4 @@ TEST(Deadlock, ALaunchOnItsWayDoesNotStartAfterAnAbort) {
 }
 
 }  // namespace
-}  // namespace kernbench::device
+}  // namespace kernbench::device::deadlock_test

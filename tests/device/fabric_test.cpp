@@ -15,7 +15,7 @@
 
 #include "device/traffic.hpp"
 
-namespace kernbench::device {
+namespace kernbench::device::fabric_test {
 namespace {
 
 using testing::Probe;
@@ -472,4 +472,4 @@ TEST(Fabric, ASignalPaysWiresAndOverheadsOnly) {
 }
 
 }  // namespace
-}  // namespace kernbench::device
+}  // namespace kernbench::device::fabric_test

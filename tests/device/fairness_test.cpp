@@ -6,7 +6,7 @@
 
 #include "device/device_world.hpp"
 
-namespace kernbench::device {
+namespace kernbench::device::fairness_test {
 namespace {
 
 using testing::Machine;
@@ -230,4 +230,4 @@ TEST(Fairness, RowsGiveTheSameInPiecesAndByPackets) {
 }
 
 }  // namespace
-}  // namespace kernbench::device
+}  // namespace kernbench::device::fairness_test

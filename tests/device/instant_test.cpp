@@ -11,7 +11,7 @@
 
 #include "kernbench/sim.hpp"
 
-namespace kernbench::device {
+namespace kernbench::device::instant_test {
 namespace {
 
 constexpr std::array kInOrder = {Chooser::memory, Chooser::sends,  Chooser::cpu, Chooser::stream,
@@ -66,4 +66,4 @@ TEST(ChoiceRank, DecidesInRoundsOfAllSizes) {
 }
 
 }  // namespace
-}  // namespace kernbench::device
+}  // namespace kernbench::device::instant_test

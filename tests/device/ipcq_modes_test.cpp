@@ -8,7 +8,7 @@
 #include "counting_new.hpp"
 #include "device/queue_world.hpp"
 
-namespace kernbench::device {
+namespace kernbench::device::ipcq_modes_test {
 namespace {
 
 using namespace kernbench::dtypes;
@@ -429,4 +429,4 @@ TEST(Allocation, QueuesAllocateNothingPerMessage) {
 }
 
 }  // namespace
-}  // namespace kernbench::device
+}  // namespace kernbench::device::ipcq_modes_test

@@ -6,7 +6,7 @@
 #include "device/queue_world.hpp"
 #include "kernbench/error.hpp"
 
-namespace kernbench::device {
+namespace kernbench::device::ipcq_reference_test {
 namespace {
 
 using namespace kernbench::dtypes;
@@ -200,4 +200,4 @@ TEST(IpcqReference, InAnotherSipIsAnError) {
 }
 
 }  // namespace
-}  // namespace kernbench::device
+}  // namespace kernbench::device::ipcq_reference_test

@@ -4,7 +4,7 @@
 #include "device/pe.hpp"
 #include "device/queue_world.hpp"
 
-namespace kernbench::device {
+namespace kernbench::device::ipcq_test {
 namespace {
 
 using namespace kernbench::dtypes;
@@ -346,4 +346,4 @@ TEST(Ipcq, APortWithOverheadTakesItForEveryOperation) {
 }
 
 }  // namespace
-}  // namespace kernbench::device
+}  // namespace kernbench::device::ipcq_test

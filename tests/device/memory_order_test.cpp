@@ -6,7 +6,7 @@
 
 #include "device/device_world.hpp"
 
-namespace kernbench::device {
+namespace kernbench::device::memory_order_test {
 namespace {
 
 using testing::Machine;
@@ -158,4 +158,4 @@ TEST(Writes, ThatHaveWaitedAlikeAreServedWhenTheyAreComplete) {
 }
 
 }  // namespace
-}  // namespace kernbench::device
+}  // namespace kernbench::device::memory_order_test

@@ -5,7 +5,7 @@
 #include "device/device_world.hpp"
 #include "device/dram_world.hpp"
 
-namespace kernbench::device {
+namespace kernbench::device::memory_test {
 namespace {
 
 using testing::Machine;
@@ -469,4 +469,4 @@ TEST(Locate, FindsTheMemoryBehindAnAddress) {
 }
 
 }  // namespace
-}  // namespace kernbench::device
+}  // namespace kernbench::device::memory_test

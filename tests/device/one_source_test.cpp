@@ -5,7 +5,7 @@
 #include "device/instant.hpp"
 #include "device/traffic.hpp"
 
-namespace kernbench::device {
+namespace kernbench::device::one_source_test {
 namespace {
 
 using testing::Random;
@@ -95,4 +95,4 @@ TEST(OneSource, AChoiceStandsForTheRestOfItsInstant) {
 }
 
 }  // namespace
-}  // namespace kernbench::device
+}  // namespace kernbench::device::one_source_test

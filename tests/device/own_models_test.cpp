@@ -11,7 +11,7 @@
 #include "device/traffic.hpp"
 #include "own_models.hpp"
 
-namespace kernbench::device {
+namespace kernbench::device::own_models_test {
 namespace {
 
 using models::MemoryBehaviour;
@@ -306,4 +306,4 @@ TEST(OwnMemory, ReferencesAreSentFromAndIntoOneThatAnswersLate) {
 }
 
 }  // namespace
-}  // namespace kernbench::device
+}  // namespace kernbench::device::own_models_test

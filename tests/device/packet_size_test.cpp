@@ -5,7 +5,7 @@
 #include "device/fabric_world.hpp"
 #include "device/probe.hpp"
 
-namespace kernbench::device {
+namespace kernbench::device::packet_size_test {
 namespace {
 
 using testing::Probe;
@@ -124,4 +124,4 @@ TEST(Buffers, PacketsThatFindMoreBeforeThemThanARouterHoldsAreCounted) {
 }
 
 }  // namespace
-}  // namespace kernbench::device
+}  // namespace kernbench::device::packet_size_test

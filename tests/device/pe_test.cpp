@@ -3,7 +3,7 @@
 
 #include "device/pe_world.hpp"
 
-namespace kernbench::device {
+namespace kernbench::device::pe_test {
 namespace {
 
 using namespace kernbench::dtypes;
@@ -384,4 +384,4 @@ TEST(Pe, AQueueWithoutWiringIsRefused) {
 }
 
 }  // namespace
-}  // namespace kernbench::device
+}  // namespace kernbench::device::pe_test

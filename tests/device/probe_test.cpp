@@ -10,7 +10,7 @@
 #include "device/device_world.hpp"
 #include "device/probe_catalogue.hpp"
 
-namespace kernbench::device {
+namespace kernbench::device::probe_test {
 namespace {
 
 using testing::load;
@@ -288,4 +288,4 @@ TEST(Probe, FormulaAndSimulationAgreeOnRandomMachinesAndNodes) {
 }
 
 }  // namespace
-}  // namespace kernbench::device
+}  // namespace kernbench::device::probe_test

@@ -3,7 +3,7 @@
 
 #include "device/device_world.hpp"
 
-namespace kernbench::device {
+namespace kernbench::device::published_times_test {
 namespace {
 
 using testing::Transfer;
@@ -68,4 +68,4 @@ TEST(PublishedTimes, TheFarthestCubeTakes565To573Ns) {
 }
 
 }  // namespace
-}  // namespace kernbench::device
+}  // namespace kernbench::device::published_times_test

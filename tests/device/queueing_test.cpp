@@ -5,7 +5,7 @@
 
 #include "device/traffic.hpp"
 
-namespace kernbench::device {
+namespace kernbench::device::queueing_test {
 namespace {
 
 using testing::observed;
@@ -201,4 +201,4 @@ TEST(Queueing, TakesNoOtherTimesThanPacketsAlone) {
 }
 
 }  // namespace
-}  // namespace kernbench::device
+}  // namespace kernbench::device::queueing_test

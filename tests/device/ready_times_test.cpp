@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-namespace kernbench::device {
+namespace kernbench::device::ready_times_test {
 namespace {
 
 TEST(ReadyTimes, KeepOneStepForPacketsOfOneTime) {
@@ -82,4 +82,4 @@ TEST(SmallVector, TakesOneOfItsOwnElements) {
 }
 
 }  // namespace
-}  // namespace kernbench::device
+}  // namespace kernbench::device::ready_times_test

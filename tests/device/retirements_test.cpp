@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-namespace kernbench::device {
+namespace kernbench::device::retirements_test {
 namespace {
 
 TEST(Retirements, KnowsTimesUntilTheyAreSpent) {
@@ -63,4 +63,4 @@ TEST(Retirements, AgreeWithAMapForProgramsOfAnyLength) {
 }
 
 }  // namespace
-}  // namespace kernbench::device
+}  // namespace kernbench::device::retirements_test

@@ -7,7 +7,7 @@
 #include "device/device_world.hpp"
 #include "device/dram_world.hpp"
 
-namespace kernbench::device {
+namespace kernbench::device::rows_test {
 namespace {
 
 constexpr std::int64_t kRowStride =
@@ -166,4 +166,4 @@ TEST(Rows, RandomReadsReachAboutHalf) {
 }
 
 }  // namespace
-}  // namespace kernbench::device
+}  // namespace kernbench::device::rows_test

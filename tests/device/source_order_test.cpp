@@ -5,7 +5,7 @@
 #include "device/device_world.hpp"
 #include "device/fabric_world.hpp"
 
-namespace kernbench::device {
+namespace kernbench::device::source_order_test {
 namespace {
 
 using testing::Machine;
@@ -88,4 +88,4 @@ TEST(MessagesOfOneInstant, OfAPeGoBeforeWhatOthersReadOfItsTcm) {
 }
 
 }  // namespace
-}  // namespace kernbench::device
+}  // namespace kernbench::device::source_order_test

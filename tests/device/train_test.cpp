@@ -6,7 +6,7 @@
 
 #include "device/traffic.hpp"
 
-namespace kernbench::device {
+namespace kernbench::device::train_test {
 namespace {
 
 using testing::observed;
@@ -426,4 +426,4 @@ TEST(Trains, AreTheSameOnTwoThreads) {
 }
 
 }  // namespace
-}  // namespace kernbench::device
+}  // namespace kernbench::device::train_test

@@ -7,7 +7,7 @@
 #include "device/probe.hpp"
 #include "kernbench/dma_model.hpp"
 
-namespace kernbench::device {
+namespace kernbench::device::window_test {
 namespace {
 
 using models::DmaRows;
@@ -182,4 +182,4 @@ TEST(DmaLookUp, BeginsWhenACommandIsAccepted) {
 }
 
 }  // namespace
-}  // namespace kernbench::device
+}  // namespace kernbench::device::window_test

@@ -4,7 +4,7 @@
 #include "device/pe.hpp"
 #include "device/queue_world.hpp"
 
-namespace kernbench::device {
+namespace kernbench::device::wiring_test {
 namespace {
 
 using namespace kernbench::dtypes;
@@ -288,4 +288,4 @@ TEST(Wiring, AMessageOfAnotherSizeThanExpected) {
 }
 
 }  // namespace
-}  // namespace kernbench::device
+}  // namespace kernbench::device::wiring_test

@@ -12,7 +12,7 @@
 #include "device/request.hpp"
 #include "device/traffic.hpp"
 
-namespace kernbench::device {
+namespace kernbench::device::work_test {
 namespace {
 
 using namespace kernbench::dtypes;
@@ -365,4 +365,4 @@ TEST(Work, OfQueuesIsTheSameOnAnyNumberOfThreads) {
 }
 
 }  // namespace
-}  // namespace kernbench::device
+}  // namespace kernbench::device::work_test

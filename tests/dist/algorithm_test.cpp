@@ -3,7 +3,7 @@
 #include "dist/dist_world.hpp"
 #include "kernbench/functional.hpp"
 
-namespace kernbench::dist {
+namespace kernbench::dist::algorithm_test {
 namespace {
 
 using ccl::Group;
@@ -63,4 +63,4 @@ TEST(Algorithms256, TheFlatRingOverTheWholeMachineGivesTheBitsOfTheFunctionalRun
 }
 
 }  // namespace
-}  // namespace kernbench::dist
+}  // namespace kernbench::dist::algorithm_test

@@ -1,6 +1,6 @@
 #include "dist/dist_world.hpp"
 
-namespace kernbench::dist {
+namespace kernbench::dist::all_reduce_test {
 namespace {
 
 const DPPolicy kCopies{.cube = Split::replicate, .pe = Split::replicate};
@@ -262,4 +262,4 @@ TEST(AllReduce, IsTheSameToTheBitWhateverTheThreads) {
 }
 
 }  // namespace
-}  // namespace kernbench::dist
+}  // namespace kernbench::dist::all_reduce_test

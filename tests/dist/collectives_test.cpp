@@ -1,7 +1,7 @@
 // The collectives beside all_reduce.
 #include "dist/dist_world.hpp"
 
-namespace kernbench::dist {
+namespace kernbench::dist::collectives_test {
 namespace {
 
 const DPPolicy kCopies{.cube = Split::replicate, .pe = Split::replicate};
@@ -233,4 +233,4 @@ TEST(CollectiveLayouts, ThatCannotBeAreRefused) {
 }
 
 }  // namespace
-}  // namespace kernbench::dist
+}  // namespace kernbench::dist::collectives_test

@@ -6,7 +6,7 @@
 #include "kernbench/ccl_steps.hpp"
 #include "kernbench/deadlock.hpp"
 
-namespace kernbench::dist {
+namespace kernbench::dist::deadlock_test {
 namespace {
 
 using ::testing::AllOf;
@@ -225,4 +225,4 @@ TEST(OneSlot, WithCreditsOnReceiptGoesOnWithAHazard) {
 }
 
 }  // namespace
-}  // namespace kernbench::dist
+}  // namespace kernbench::dist::deadlock_test

@@ -4,7 +4,7 @@
 #include "kernbench/ccl_steps.hpp"
 #include "kernbench/deadlock.hpp"
 
-namespace kernbench::dist {
+namespace kernbench::dist::failure_test {
 namespace {
 
 void expect_works(Torch& torch) {
@@ -346,4 +346,4 @@ TEST(ProcessGroup, WhereRanksArePesTensorsAndLaunchesStayOnTheirs) {
 }
 
 }  // namespace
-}  // namespace kernbench::dist
+}  // namespace kernbench::dist::failure_test

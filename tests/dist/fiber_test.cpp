@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace kernbench::dist {
+namespace kernbench::dist::fiber_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -135,4 +135,4 @@ TEST(FiberDeathTest, EndsWithTheStackAndNotInAnotherOne) {
 }
 
 }  // namespace
-}  // namespace kernbench::dist
+}  // namespace kernbench::dist::fiber_test

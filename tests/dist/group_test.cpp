@@ -5,7 +5,7 @@
 
 #include "dist_world.hpp"
 
-namespace kernbench::dist {
+namespace kernbench::dist::group_test {
 namespace {
 
 const DPPolicy kRowPerPe{.cube = Split::row_wise, .pe = Split::row_wise};
@@ -242,4 +242,4 @@ TEST(ProcessGroup, TellsItsBackend) {
 }
 
 }  // namespace
-}  // namespace kernbench::dist
+}  // namespace kernbench::dist::group_test

@@ -1,7 +1,7 @@
 // Times of collectives, worked out by hand.
 #include "dist/dist_world.hpp"
 
-namespace kernbench::dist {
+namespace kernbench::dist::latency_test {
 namespace {
 
 // Two SIPs, 256 B on cube 0, PE 0 of each. SIP 1 sends its tile to SIP 0, which adds its own and sends the sum back. From
@@ -44,4 +44,4 @@ TEST(Latency, OfAnAllReduceBetweenTwoSipsIsTheSumOfItsSteps) {
 }
 
 }  // namespace
-}  // namespace kernbench::dist
+}  // namespace kernbench::dist::latency_test

@@ -1,7 +1,7 @@
 // What is said when hundreds of ranks fail: who did what in a few lines, of few ranks each one's.
 #include "dist/dist_world.hpp"
 
-namespace kernbench::dist {
+namespace kernbench::dist::many_ranks_test {
 namespace {
 
 using ::testing::EndsWith;
@@ -116,4 +116,4 @@ TEST(ManyRanks, InManyGroupsThatWaitAreShownByOneGroup) {
 }
 
 }  // namespace
-}  // namespace kernbench::dist
+}  // namespace kernbench::dist::many_ranks_test

@@ -1,7 +1,7 @@
 // Sends and receives between ranks, in every order and of any size.
 #include "dist_world.hpp"
 
-namespace kernbench::dist {
+namespace kernbench::dist::message_test {
 namespace {
 
 /// With 4 slots of 4096 bytes, 64 KiB on one PE are 16 messages: far more than a queue holds.
@@ -154,4 +154,4 @@ TEST(Messages, GoOutBeforeACollective) {
 }
 
 }  // namespace
-}  // namespace kernbench::dist
+}  // namespace kernbench::dist::message_test

@@ -2,7 +2,7 @@
 #include "dist/dist_world.hpp"
 #include "kernbench/deadlock.hpp"
 
-namespace kernbench::dist {
+namespace kernbench::dist::queue_launch_test {
 namespace {
 
 /// Everybody hands what it holds to `to` and takes what comes from `from`.
@@ -100,4 +100,4 @@ TEST(QueueLaunches, SayWhatIsMissing) {
 }
 
 }  // namespace
-}  // namespace kernbench::dist
+}  // namespace kernbench::dist::queue_launch_test

@@ -13,7 +13,7 @@
 #include "dist/dist_world.hpp"
 #include "seeds.hpp"
 
-namespace kernbench::dist {
+namespace kernbench::dist::random_collectives_test {
 namespace {
 
 using ccl::array_of;
@@ -344,4 +344,4 @@ TEST(RandomCollectives, BetweenPesGiveWhatTheyMean) {
 }
 
 }  // namespace
-}  // namespace kernbench::dist
+}  // namespace kernbench::dist::random_collectives_test

@@ -5,7 +5,7 @@
 
 #include "dist/dist_world.hpp"
 
-namespace kernbench::dist {
+namespace kernbench::dist::spawn_test {
 namespace {
 
 void add(tl::Context& tl, tl::Ptr x, int times) {
@@ -332,4 +332,4 @@ TEST(Spawn, WhatRanksWaitedForInTheirStreamsIsBeforeWhatTheHostDoesInOthers) {
 }
 
 }  // namespace
-}  // namespace kernbench::dist
+}  // namespace kernbench::dist::spawn_test

@@ -5,7 +5,7 @@
 
 #include "dist/dist_world.hpp"
 
-namespace kernbench::dist {
+namespace kernbench::dist::switches_test {
 namespace {
 
 /// What the call writes to standard error while the variable is set.
@@ -84,4 +84,4 @@ TEST(Switches, DebugIsSilentAboutWhatIsInOrder) {
 }
 
 }  // namespace
-}  // namespace kernbench::dist
+}  // namespace kernbench::dist::switches_test

@@ -11,7 +11,7 @@
 #include "isa/scratch.hpp"
 #include "kernbench/isa.hpp"
 
-namespace kernbench::isa {
+namespace kernbench::isa::program_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -212,4 +212,4 @@ TEST(Commands, CompareByWhatTheySay) {
 }
 
 }  // namespace
-}  // namespace kernbench::isa
+}  // namespace kernbench::isa::program_test

@@ -8,7 +8,7 @@
 
 #include "isa/program_builder.hpp"
 
-namespace kernbench::isa {
+namespace kernbench::isa::transfer_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -167,4 +167,4 @@ TEST(Accesses, OfScalarsReceivesAndTheRest) {
 }
 
 }  // namespace
-}  // namespace kernbench::isa
+}  // namespace kernbench::isa::transfer_test

@@ -6,7 +6,7 @@
 #include "kernbench/testing/model_contracts.hpp"
 #include "own_models.hpp"
 
-namespace kernbench::models {
+namespace kernbench::models::contracts_test {
 namespace {
 
 using ::testing::Contains;
@@ -122,4 +122,4 @@ TEST(Contracts, ADmaEngineMovesEveryByteAndDoesNotStandStill) {
 }
 
 }  // namespace
-}  // namespace kernbench::models
+}  // namespace kernbench::models::contracts_test

@@ -12,7 +12,7 @@
 #include "models/dram_channel.hpp"
 #include "models/dram_map.hpp"
 
-namespace kernbench::models {
+namespace kernbench::models::hbm_scheduled_test {
 namespace {
 
 constexpr std::int64_t kColumn = 4;       // bursts to the next column of a row
@@ -409,4 +409,4 @@ TEST(DramMap, AHashSpreadsStridesOverChannels) {
 }
 
 }  // namespace
-}  // namespace kernbench::models
+}  // namespace kernbench::models::hbm_scheduled_test

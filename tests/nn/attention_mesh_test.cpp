@@ -2,7 +2,7 @@
 #include "kernbench/ccl.hpp"
 #include "nn/mesh_world.hpp"
 
-namespace kernbench::nn {
+namespace kernbench::nn::attention_mesh_test {
 namespace {
 
 using ::testing::Contains;
@@ -151,4 +151,4 @@ TEST(AttentionMesh, SlotsOverwrittenBeforeTheirLastReaderAreReported) {
 }
 
 }  // namespace
-}  // namespace kernbench::nn
+}  // namespace kernbench::nn::attention_mesh_test

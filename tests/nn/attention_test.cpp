@@ -1,7 +1,7 @@
 // Attention at real sizes, on small machines.
 #include "nn/mesh_world.hpp"
 
-namespace kernbench::nn {
+namespace kernbench::nn::attention_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -130,4 +130,4 @@ TEST(Attention, RefusesWhatItIsNotFor) {
 }
 
 }  // namespace
-}  // namespace kernbench::nn
+}  // namespace kernbench::nn::attention_test

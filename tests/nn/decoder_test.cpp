@@ -2,7 +2,7 @@
 
 #include "nn/nn_world.hpp"
 
-namespace kernbench::nn {
+namespace kernbench::nn::decoder_test {
 namespace {
 
 using dist::get_world_size;
@@ -97,4 +97,4 @@ TEST(Decoder, HeadsDivideByRanks) {
 }
 
 }  // namespace
-}  // namespace kernbench::nn
+}  // namespace kernbench::nn::decoder_test

@@ -3,7 +3,7 @@
 #include "dist/dist_world.hpp"
 #include "nn/nn_world.hpp"
 
-namespace kernbench::nn {
+namespace kernbench::nn::dtensor_test {
 namespace {
 
 struct MeshShape {
@@ -228,4 +228,4 @@ TEST(DistributedTensor, WhatCannotBeIsRefused) {
 }
 
 }  // namespace
-}  // namespace kernbench::nn
+}  // namespace kernbench::nn::dtensor_test

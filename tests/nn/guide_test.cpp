@@ -3,7 +3,7 @@
 #include "kernbench/tp.hpp"
 #include "nn/nn_world.hpp"
 
-namespace kernbench::guide {
+namespace kernbench::guide::guide_test {
 namespace {
 
 using namespace dtypes;
@@ -34,4 +34,4 @@ TEST(ModelsGuide, ExamplesDoWhatTheySay) {
 }
 
 }  // namespace
-}  // namespace kernbench::guide
+}  // namespace kernbench::guide::guide_test

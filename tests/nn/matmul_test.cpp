@@ -1,7 +1,7 @@
 #include "nn/product.hpp"
 #include "nn/timed_product.hpp"
 
-namespace kernbench::nn {
+namespace kernbench::nn::matmul_test {
 namespace {
 
 struct Problem {
@@ -213,4 +213,4 @@ TEST(ProductPlan, KeepsWhatReadsLeast) {
 }
 
 }  // namespace
-}  // namespace kernbench::nn
+}  // namespace kernbench::nn::matmul_test

@@ -2,7 +2,7 @@
 // combination but the last two is a test of its own.
 #include "nn/mesh_world.hpp"
 
-namespace kernbench::nn {
+namespace kernbench::nn::mesh_grid_test {
 namespace {
 
 std::vector<MeshCase> grid_cases() {
@@ -50,4 +50,4 @@ TEST_P(MeshGrid, IsRightWithoutHazards) {
 }
 
 }  // namespace
-}  // namespace kernbench::nn
+}  // namespace kernbench::nn::mesh_grid_test

@@ -1,6 +1,6 @@
 #include "nn/nn_world.hpp"
 
-namespace kernbench::nn {
+namespace kernbench::nn::operations_test {
 namespace {
 
 /// Layouts for a matrix of such a shape.
@@ -286,4 +286,4 @@ TEST(Operations, AreAllDescribed) {
 }
 
 }  // namespace
-}  // namespace kernbench::nn
+}  // namespace kernbench::nn::operations_test

@@ -1,7 +1,7 @@
 #include "nn/nn_world.hpp"
 #include "runtime/random_placement.hpp"
 
-namespace kernbench::nn {
+namespace kernbench::nn::redistribute_test {
 namespace {
 
 /// Policies that fit any matrix of so many rows and columns.
@@ -74,4 +74,4 @@ TEST(Redistribute, ReplicatedToSplitIsLocal) {
 }
 
 }  // namespace
-}  // namespace kernbench::nn
+}  // namespace kernbench::nn::redistribute_test

@@ -3,7 +3,7 @@
 #include "dist/dist_world.hpp"
 #include "nn/nn_world.hpp"
 
-namespace kernbench::nn::tp {
+namespace kernbench::nn::tp::tp_test {
 namespace {
 
 using dist::get_world_size;
@@ -170,4 +170,4 @@ TEST(TensorParallel, WrongSizesGiveTheQuotedTexts) {
 }
 
 }  // namespace
-}  // namespace kernbench::nn::tp
+}  // namespace kernbench::nn::tp::tp_test

@@ -10,7 +10,7 @@
 #include "report/saved.hpp"
 #include "temp_folder.hpp"
 
-namespace kernbench::report {
+namespace kernbench::report::damaged_file_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -116,4 +116,4 @@ TEST_F(DamagedFile, AValueThatWasChangedIsRefused) {
 }
 
 }  // namespace
-}  // namespace kernbench::report
+}  // namespace kernbench::report::damaged_file_test

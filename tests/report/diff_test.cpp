@@ -10,7 +10,7 @@
 #include "report/saved.hpp"
 #include "temp_folder.hpp"
 
-namespace kernbench::report {
+namespace kernbench::report::diff_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -124,4 +124,4 @@ TEST_F(Diff, AnotherOrderOfTheSameCommandsIsSaid) {
 }
 
 }  // namespace
-}  // namespace kernbench::report
+}  // namespace kernbench::report::diff_test

@@ -12,7 +12,7 @@
 #include "report/saved.hpp"
 #include "temp_folder.hpp"
 
-namespace kernbench::report {
+namespace kernbench::report::explain_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -234,4 +234,4 @@ TEST_F(SavedEnergyTest, IsNotThereWithoutPrices) {
 }
 
 }  // namespace
-}  // namespace kernbench::report
+}  // namespace kernbench::report::explain_test

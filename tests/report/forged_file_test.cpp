@@ -17,7 +17,7 @@
 #include "report/trace_events.hpp"
 #include "temp_folder.hpp"
 
-namespace kernbench::report {
+namespace kernbench::report::forged_file_test {
 namespace {
 
 /// A saved run that can be changed. When it goes, its checksums fit again.
@@ -174,4 +174,4 @@ TEST_F(ForgedFile, IsReadOrRefused) {
 }
 
 }  // namespace
-}  // namespace kernbench::report
+}  // namespace kernbench::report::forged_file_test

@@ -9,7 +9,7 @@
 #include "temp_folder.hpp"
 #include "trace/random_run.hpp"
 
-namespace kernbench::report {
+namespace kernbench::report::op_rows_test {
 namespace {
 
 void write(const trace::RunLog& log, const std::string& path) {
@@ -59,4 +59,4 @@ TEST(OpRows, AnEmptyRunHasNone) {
 }
 
 }  // namespace
-}  // namespace kernbench::report
+}  // namespace kernbench::report::op_rows_test

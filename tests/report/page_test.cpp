@@ -14,7 +14,7 @@
 #include "report/timeline.hpp"
 #include "temp_folder.hpp"
 
-namespace kernbench::report {
+namespace kernbench::report::page_test {
 namespace {
 
 using ::testing::DoubleEq;
@@ -212,4 +212,4 @@ TEST(Bars, NeighboursAreJoinedButNotTheCriticalPath) {
 }
 
 }  // namespace
-}  // namespace kernbench::report
+}  // namespace kernbench::report::page_test

@@ -15,7 +15,7 @@
 #include "report/saved.hpp"
 #include "temp_folder.hpp"
 
-namespace kernbench::report {
+namespace kernbench::report::saved_run_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -240,4 +240,4 @@ TEST_F(SavedRuns, AQueryOfOnesOwnThatIsWrongSaysWhy) {
 }
 
 }  // namespace
-}  // namespace kernbench::report
+}  // namespace kernbench::report::saved_run_test

@@ -13,7 +13,7 @@
 #include "report/saved.hpp"
 #include "temp_folder.hpp"
 
-namespace kernbench::report {
+namespace kernbench::report::saving_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -95,4 +95,4 @@ TEST_F(Saving, KilledInTheMiddleLeavesNoFile) {
 }
 
 }  // namespace
-}  // namespace kernbench::report
+}  // namespace kernbench::report::saving_test

@@ -11,7 +11,7 @@
 #include "report/trace_validator.hpp"
 #include "temp_folder.hpp"
 
-namespace kernbench::report {
+namespace kernbench::report::trace_events_test {
 namespace {
 
 using ::testing::_;
@@ -115,4 +115,4 @@ TEST_F(TraceEvents, AreCompressedWhereTheNameAsksForIt) {
 }
 
 }  // namespace
-}  // namespace kernbench::report
+}  // namespace kernbench::report::trace_events_test

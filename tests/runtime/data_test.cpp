@@ -5,7 +5,7 @@
 #include "runtime/host_world.hpp"
 #include "runtime/log_estimate.hpp"
 
-namespace kernbench::runtime {
+namespace kernbench::runtime::data_test {
 namespace {
 
 const DPPolicy kColumns{.cube = Split::column_wise, .pe = Split::column_wise};
@@ -450,4 +450,4 @@ TEST(Data, AtomicsOfTwoKindsOnTheSameBytesAreAHazard) {
 }
 
 }  // namespace
-}  // namespace kernbench::runtime
+}  // namespace kernbench::runtime::data_test

@@ -6,7 +6,7 @@
 #include "runtime/host_world.hpp"
 #include "trace/power_windows.hpp"
 
-namespace kernbench::runtime {
+namespace kernbench::runtime::energy_test {
 namespace {
 
 using trace::EnergyReport;
@@ -327,4 +327,4 @@ TEST(Energy, HasUnitsAndAllItsDigits) {
 }
 
 }  // namespace
-}  // namespace kernbench::runtime
+}  // namespace kernbench::runtime::energy_test

@@ -1,7 +1,7 @@
 // The examples of docs/host-programs.md, compiled and run.
 #include "runtime/host_world.hpp"
 
-namespace kernbench::guide {
+namespace kernbench::guide::guide_test {
 namespace {
 
 using namespace dtypes;
@@ -26,4 +26,4 @@ TEST(HostGuide, ExamplesDoWhatTheySay) {
 }
 
 }  // namespace
-}  // namespace kernbench::guide
+}  // namespace kernbench::guide::guide_test

@@ -3,7 +3,7 @@
 
 #include "runtime/host_world.hpp"
 
-namespace kernbench::runtime {
+namespace kernbench::runtime::lanes_test {
 namespace {
 
 using Addresses = std::vector<std::uint64_t>;
@@ -147,4 +147,4 @@ TEST(Instances, MayReadWhatNobodyWrites) {
 }
 
 }  // namespace
-}  // namespace kernbench::runtime
+}  // namespace kernbench::runtime::lanes_test

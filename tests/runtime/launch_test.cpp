@@ -4,7 +4,7 @@
 #include "runtime/engine.hpp"
 #include "runtime/host_world.hpp"
 
-namespace kernbench::runtime {
+namespace kernbench::runtime::launch_test {
 namespace {
 
 const DPPolicy kColumns{.cube = Split::column_wise, .pe = Split::column_wise};
@@ -242,4 +242,4 @@ TEST(Launches, AScalarNobodyWroteIsRefused) {
 }
 
 }  // namespace
-}  // namespace kernbench::runtime
+}  // namespace kernbench::runtime::launch_test

@@ -5,7 +5,7 @@
 #include "runtime/host_world.hpp"
 #include "runtime/random_placement.hpp"
 
-namespace kernbench::runtime {
+namespace kernbench::runtime::own_placement_test {
 namespace {
 
 /// A policy, and for each element (in row-major order) the PEs that should have it.
@@ -368,4 +368,4 @@ TEST(LaunchPath, NeedsItsContext) {
 }
 
 }  // namespace
-}  // namespace kernbench::runtime
+}  // namespace kernbench::runtime::own_placement_test

@@ -6,7 +6,7 @@
 #include "runtime/layout.hpp"
 #include "runtime/random_placement.hpp"
 
-namespace kernbench::runtime {
+namespace kernbench::runtime::placement_test {
 namespace {
 
 /// One of every policy, of one to four axes.
@@ -170,4 +170,4 @@ TEST(Placement, WhatMakesNoSenseIsRefused) {
 }
 
 }  // namespace
-}  // namespace kernbench::runtime
+}  // namespace kernbench::runtime::placement_test

@@ -2,7 +2,7 @@
 #include "runtime/engine.hpp"
 #include "runtime/host_world.hpp"
 
-namespace kernbench::runtime {
+namespace kernbench::runtime::queue_test {
 namespace {
 
 /// The PEs 0 … n−1 of cube 0, E of each joined with W of the next, around.
@@ -158,4 +158,4 @@ TEST(Queues, EveryWaitGoesThroughTheWaiter) {
 }
 
 }  // namespace
-}  // namespace kernbench::runtime
+}  // namespace kernbench::runtime::queue_test

@@ -9,7 +9,7 @@
 #include "runtime/host_world.hpp"
 #include "seeds.hpp"
 
-namespace kernbench::runtime {
+namespace kernbench::runtime::repeats_test {
 namespace {
 
 using address::MemorySpace;
@@ -334,4 +334,4 @@ TEST(Repeats, RandomHostProgramsAreTheSameWithAndWithout) {
 }
 
 }  // namespace
-}  // namespace kernbench::runtime
+}  // namespace kernbench::runtime::repeats_test

@@ -1,6 +1,6 @@
 #include "runtime/host_world.hpp"
 
-namespace kernbench::runtime {
+namespace kernbench::runtime::run_bench_test {
 namespace {
 
 void count_up(tl::Context& tl, tl::Ptr x, int steps) {
@@ -131,4 +131,4 @@ TEST(RunBench, ProgressIsReportedAndChangesNothing) {
 }
 
 }  // namespace
-}  // namespace kernbench::runtime
+}  // namespace kernbench::runtime::run_bench_test

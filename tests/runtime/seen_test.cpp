@@ -5,7 +5,7 @@
 #include <map>
 #include <random>
 
-namespace kernbench::runtime {
+namespace kernbench::runtime::seen_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -62,4 +62,4 @@ TEST(Seen, RandomNotes) {
 }
 
 }  // namespace
-}  // namespace kernbench::runtime
+}  // namespace kernbench::runtime::seen_test

@@ -4,7 +4,7 @@
 #include "kernbench/address.hpp"
 #include "runtime/host_world.hpp"
 
-namespace kernbench::runtime {
+namespace kernbench::runtime::stream_test {
 namespace {
 
 const DPPolicy kColumns{.cube = Split::column_wise, .pe = Split::column_wise};
@@ -259,4 +259,4 @@ TEST(Streams, AFaultIsThrownWhereTheHostWaitsAndTheContextWorksOn) {
 }
 
 }  // namespace
-}  // namespace kernbench::runtime
+}  // namespace kernbench::runtime::stream_test

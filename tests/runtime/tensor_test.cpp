@@ -4,7 +4,7 @@
 #include "runtime/host_world.hpp"
 #include "runtime/random_placement.hpp"
 
-namespace kernbench::runtime {
+namespace kernbench::runtime::tensor_test {
 namespace {
 
 struct Placed {
@@ -309,4 +309,4 @@ TEST(Tensors, AreNotFilledWithNumbersTheirDtypeDoesNotHave) {
 }
 
 }  // namespace
-}  // namespace kernbench::runtime
+}  // namespace kernbench::runtime::tensor_test

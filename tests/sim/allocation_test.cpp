@@ -7,7 +7,7 @@
 
 #include "counting_new.hpp"
 
-namespace kernbench::sim {
+namespace kernbench::sim::allocation_test {
 namespace {
 
 Task<int> hop(Link& link, int item) {
@@ -81,4 +81,4 @@ TEST(Allocation, LettersBetweenPartitionsAllocateNothingOnceTheyRun) {
 }
 
 }  // namespace
-}  // namespace kernbench::sim
+}  // namespace kernbench::sim::allocation_test

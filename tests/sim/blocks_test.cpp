@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
-namespace kernbench::sim {
+namespace kernbench::sim::blocks_test {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
-struct Blocks : testing::Test {
+struct Blocks : ::testing::Test {
   Simulation sim;
   Partition& here = sim.partition();
   std::vector<std::string> log;
@@ -234,4 +234,4 @@ TEST(BlocksOfPartitions, AProcessCannotWaitInAnotherPartition) {
 }
 
 }  // namespace
-}  // namespace kernbench::sim
+}  // namespace kernbench::sim::blocks_test

@@ -6,10 +6,10 @@
 #include <random>
 #include <vector>
 
-namespace kernbench::sim {
+namespace kernbench::sim::event_queue_test {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 struct Item : Event {
   explicit Item(int name_) : Event([](Event&) {}), name(name_) {}
@@ -239,4 +239,4 @@ TEST(EventQueue, AgreesWithAMultimapUnderRandomUse) {
 }
 
 }  // namespace
-}  // namespace kernbench::sim
+}  // namespace kernbench::sim::event_queue_test

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-namespace kernbench::sim {
+namespace kernbench::sim::partition_test {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 /// An event that writes its name down where it fires.
 struct Note : Event {
@@ -217,4 +217,4 @@ TEST(MemberEvent, CallsItsOwnerAndCanBeRearmed) {
 }
 
 }  // namespace
-}  // namespace kernbench::sim
+}  // namespace kernbench::sim::partition_test

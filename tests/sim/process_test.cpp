@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-namespace kernbench::sim {
+namespace kernbench::sim::process_test {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 using Log = std::vector<std::string>;
 
 std::string at(const Partition& here, const std::string& what) {
@@ -246,4 +246,4 @@ TEST(Process, ProcessesSpawnProcesses) {
 }
 
 }  // namespace
-}  // namespace kernbench::sim
+}  // namespace kernbench::sim::process_test

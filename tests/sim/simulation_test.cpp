@@ -18,7 +18,7 @@
 #include <thread>
 #include <vector>
 
-namespace kernbench::sim {
+namespace kernbench::sim::simulation_test {
 namespace {
 
 /// A world without meaning but with much traffic: per partition some processes that work pseudo-random times,
@@ -400,4 +400,4 @@ TEST(Simulation, NeedsAPartitionAndALookahead) {
 }
 
 }  // namespace
-}  // namespace kernbench::sim
+}  // namespace kernbench::sim::simulation_test

@@ -4,7 +4,7 @@
 
 #include "kernbench/error.hpp"
 
-namespace kernbench::sweep {
+namespace kernbench::sweep::expression_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -53,4 +53,4 @@ TEST(Condition, MistakesAreRefusedWithTheirPlace) {
 }
 
 }  // namespace
-}  // namespace kernbench::sweep
+}  // namespace kernbench::sweep::expression_test

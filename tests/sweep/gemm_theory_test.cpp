@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-namespace kernbench::sweep {
+namespace kernbench::sweep::gemm_theory_test {
 namespace {
 
 /// The default machine: tiles of 32 × 64 × 32 in 16 ns, HBM at 256 GB/s, all ports at 512.
@@ -63,4 +63,4 @@ TEST(GemmTheory, UtilisationCountsMultiplyAddsThatWereWanted) {
 }
 
 }  // namespace
-}  // namespace kernbench::sweep
+}  // namespace kernbench::sweep::gemm_theory_test

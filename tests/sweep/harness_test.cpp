@@ -13,7 +13,7 @@
 #include "sweep/csv.hpp"
 #include "sweep/sweep.hpp"
 
-namespace kernbench::sweep {
+namespace kernbench::sweep::harness_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -143,4 +143,4 @@ TEST_F(Harnesses, CurvesOfOthersAreReadOrRefusedWithTheirLine) {
 }
 
 }  // namespace
-}  // namespace kernbench::sweep
+}  // namespace kernbench::sweep::harness_test

@@ -4,7 +4,7 @@
 
 #include "kernbench/error.hpp"
 
-namespace kernbench::sweep {
+namespace kernbench::sweep::plan_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -136,4 +136,4 @@ TEST(SweepPlan, MayDrawSeveralFigures) {
 }
 
 }  // namespace
-}  // namespace kernbench::sweep
+}  // namespace kernbench::sweep::plan_test

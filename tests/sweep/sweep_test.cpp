@@ -20,7 +20,7 @@
 #include "sweep/background_sync.hpp"
 #include "sweep/machines.hpp"
 
-namespace kernbench::sweep {
+namespace kernbench::sweep::sweep_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -227,4 +227,4 @@ TEST_F(Sweeps, ThatAreKilledGoOnAndEndWithTheSameTable) {
 }
 
 }  // namespace
-}  // namespace kernbench::sweep
+}  // namespace kernbench::sweep::sweep_test

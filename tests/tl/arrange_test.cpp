@@ -1,6 +1,6 @@
 #include "tl/recording.hpp"
 
-namespace kernbench::tl {
+namespace kernbench::tl::arrange_test {
 namespace {
 
 TEST(Bits, AreOperatorsOnIntegers) {
@@ -89,4 +89,4 @@ TEST(Atomic, IsAReadAndAWriteOfOneCommand) {
 }
 
 }  // namespace
-}  // namespace kernbench::tl
+}  // namespace kernbench::tl::arrange_test

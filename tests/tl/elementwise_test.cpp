@@ -1,6 +1,6 @@
 #include "tl/recording.hpp"
 
-namespace kernbench::tl {
+namespace kernbench::tl::elementwise_test {
 namespace {
 
 // Records one operation on x:f16[4] (%0) and gives its command.
@@ -162,4 +162,4 @@ TEST(Elementwise, EveryOperationCanBeNamed) {
 }
 
 }  // namespace
-}  // namespace kernbench::tl
+}  // namespace kernbench::tl::elementwise_test

@@ -1,7 +1,7 @@
 // Every way a call can be refused: the id, and what the text must name; kernel, PE and source line in all of them.
 #include "tl/recording.hpp"
 
-namespace kernbench::tl {
+namespace kernbench::tl::error_test {
 namespace {
 
 #define EXPECT_REFUSED(error, wanted_id, text, advice)                                             \
@@ -432,4 +432,4 @@ TEST(Errors, OfShards) {
 }
 
 }  // namespace
-}  // namespace kernbench::tl
+}  // namespace kernbench::tl::error_test

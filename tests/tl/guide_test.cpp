@@ -1,7 +1,7 @@
 // The examples of docs/kernels.md, compiled and run.
 #include "tl/recording.hpp"
 
-namespace kernbench::guide {
+namespace kernbench::guide::guide_test {
 namespace {
 
 using namespace dtypes;
@@ -31,4 +31,4 @@ TEST(Guide, ExamplesRecordWhatTheySay) {
 }
 
 }  // namespace
-}  // namespace kernbench::guide
+}  // namespace kernbench::guide::guide_test

@@ -3,7 +3,7 @@
 
 #include "tl/recording.hpp"
 
-namespace kernbench::tl {
+namespace kernbench::tl::kernel_test {
 namespace {
 
 using namespace matchers;
@@ -168,4 +168,4 @@ TEST(Ptr, CountsBytes) {
 }
 
 }  // namespace
-}  // namespace kernbench::tl
+}  // namespace kernbench::tl::kernel_test

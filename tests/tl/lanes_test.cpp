@@ -4,7 +4,7 @@
 #include "isa/transfer.hpp"
 #include "tl/recording.hpp"
 
-namespace kernbench::tl {
+namespace kernbench::tl::lanes_test {
 namespace {
 
 using Addresses = std::vector<std::uint64_t>;
@@ -127,4 +127,4 @@ TEST(Peek, ReadsWhatLiesAtThePlacesThatAreOn) {
 }
 
 }  // namespace
-}  // namespace kernbench::tl
+}  // namespace kernbench::tl::lanes_test

@@ -2,7 +2,7 @@
 
 #include "tl/recording.hpp"
 
-namespace kernbench::tl {
+namespace kernbench::tl::mask_test {
 namespace {
 
 // The lanes a load of `shape` moves under the mask `make` builds, as text.
@@ -145,4 +145,4 @@ TEST(Mask, MayHangOnALongChain) {
 }
 
 }  // namespace
-}  // namespace kernbench::tl
+}  // namespace kernbench::tl::mask_test

@@ -1,6 +1,6 @@
 #include "tl/recording.hpp"
 
-namespace kernbench::tl {
+namespace kernbench::tl::matrix_test {
 namespace {
 
 using isa::EpiloguePoint;
@@ -144,4 +144,4 @@ TEST(Composite, OfATileTakesItsScratch) {
 }
 
 }  // namespace
-}  // namespace kernbench::tl
+}  // namespace kernbench::tl::matrix_test

@@ -1,6 +1,6 @@
 #include "tl/recording.hpp"
 
-namespace kernbench::tl {
+namespace kernbench::tl::memory_test {
 namespace {
 
 TEST(Load, IsAReadIntoANewTile) {
@@ -85,4 +85,4 @@ TEST(LastReader, IsTheLastCommandThatReadsTheTileOrAViewOfIt) {
 }
 
 }  // namespace
-}  // namespace kernbench::tl
+}  // namespace kernbench::tl::memory_test

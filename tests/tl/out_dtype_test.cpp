@@ -1,6 +1,6 @@
 #include "tl/recording.hpp"
 
-namespace kernbench::tl {
+namespace kernbench::tl::out_dtype_test {
 namespace {
 
 TEST(OutDtype, ReplacesThePromotedOne) {
@@ -81,4 +81,4 @@ TEST(Shards, OfATensorThisPeHoldsNothingOfAreEmpty) {
 }
 
 }  // namespace
-}  // namespace kernbench::tl
+}  // namespace kernbench::tl::out_dtype_test

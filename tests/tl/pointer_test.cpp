@@ -1,7 +1,7 @@
 // A pointer knows the dtype of its tensor.
 #include "tl/recording.hpp"
 
-namespace kernbench::tl {
+namespace kernbench::tl::pointer_test {
 namespace {
 
 constexpr Ptr kHalf{0x1000, f16};
@@ -62,4 +62,4 @@ TEST(Context, MovedFromIsAnErrorAndItsTilesLiveOn) {
 }
 
 }  // namespace
-}  // namespace kernbench::tl
+}  // namespace kernbench::tl::pointer_test

@@ -5,7 +5,7 @@
 
 #include "tl/recording.hpp"
 
-namespace kernbench::tl {
+namespace kernbench::tl::promotion_test {
 namespace {
 
 // The design's rule, as a table of (row, column); the lower half mirrors it.
@@ -94,4 +94,4 @@ TEST(Broadcasting, OfThreeOperandsIsThatOfAllTogether) {
 }
 
 }  // namespace
-}  // namespace kernbench::tl
+}  // namespace kernbench::tl::promotion_test

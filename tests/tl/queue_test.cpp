@@ -1,6 +1,6 @@
 #include "tl/recording.hpp"
 
-namespace kernbench::tl {
+namespace kernbench::tl::queue_test {
 namespace {
 
 using address::MemorySpace;
@@ -93,4 +93,4 @@ TEST(Queues, HelpersAreOrdinaryFunctions) {
 }
 
 }  // namespace
-}  // namespace kernbench::tl
+}  // namespace kernbench::tl::queue_test

@@ -1,6 +1,6 @@
 #include "tl/recording.hpp"
 
-namespace kernbench::tl {
+namespace kernbench::tl::scratch_test {
 namespace {
 
 // A tile of that many KiB.
@@ -113,4 +113,4 @@ TEST(Scratch, AHundredThousandShortLivesFit) {
 }
 
 }  // namespace
-}  // namespace kernbench::tl
+}  // namespace kernbench::tl::scratch_test

@@ -2,7 +2,7 @@
 
 #include "tl/recording.hpp"
 
-namespace kernbench::tl {
+namespace kernbench::tl::shape_test {
 namespace {
 
 isa::Layout layout_of(const Context& tl, const Tile& t) { return tl.program().layout(t.id()); }
@@ -174,4 +174,4 @@ TEST(Views, OfViewsReachTheElementsTheyShould) {
 }
 
 }  // namespace
-}  // namespace kernbench::tl
+}  // namespace kernbench::tl::shape_test

@@ -2,7 +2,7 @@
 
 #include "tl/recording.hpp"
 
-namespace kernbench::tl {
+namespace kernbench::tl::source_line_test {
 namespace {
 
 // The lines of the program's commands, counted from `first`.
@@ -101,4 +101,4 @@ TEST(SourceLines, OfTheFoldersDoNotCountInTheFingerprint) {
 }
 
 }  // namespace
-}  // namespace kernbench::tl
+}  // namespace kernbench::tl::source_line_test

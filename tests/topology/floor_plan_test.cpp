@@ -5,7 +5,7 @@
 
 #include <stack>
 
-namespace kernbench::topology {
+namespace kernbench::topology::floor_plan_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -142,4 +142,4 @@ TEST(FloorPlan, EscapesTheNameOfTheFile) {
 }
 
 }  // namespace
-}  // namespace kernbench::topology
+}  // namespace kernbench::topology::floor_plan_test

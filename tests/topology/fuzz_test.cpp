@@ -6,7 +6,7 @@
 #include "kernbench/graph.hpp"
 #include "kernbench/machine.hpp"
 
-namespace kernbench::topology {
+namespace kernbench::topology::fuzz_test {
 namespace {
 
 TEST(DamagedFiles, LoadOrAreRefusedWithAPlace) {
@@ -43,4 +43,4 @@ TEST(DamagedFiles, DamagedOverridesAreRefusedOrTaken) {
 }
 
 }  // namespace
-}  // namespace kernbench::topology
+}  // namespace kernbench::topology::fuzz_test

@@ -9,7 +9,7 @@
 
 #include "kernbench/error.hpp"
 
-namespace kernbench::topology {
+namespace kernbench::topology::graph_test {
 namespace {
 
 Machine machine(std::vector<std::string> overrides = {}, const std::string& name = "default") {
@@ -322,4 +322,4 @@ TEST(Graph, PartitionsAreTheSipsAndTheRest) {
 }
 
 }  // namespace
-}  // namespace kernbench::topology
+}  // namespace kernbench::topology::graph_test

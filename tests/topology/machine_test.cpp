@@ -10,7 +10,7 @@
 #include "topology/machine_text.hpp"
 #include "topology/schema.hpp"
 
-namespace kernbench::topology {
+namespace kernbench::topology::machine_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -612,4 +612,4 @@ TEST(Machine, PeaksAreThoseOfTheDtype) {
 }
 
 }  // namespace
-}  // namespace kernbench::topology
+}  // namespace kernbench::topology::machine_test

@@ -7,7 +7,7 @@
 #include "kernbench/graph.hpp"
 #include "kernbench/machine.hpp"
 
-namespace kernbench::topology {
+namespace kernbench::topology::round_trip_test {
 namespace {
 
 bool same(const Node& a, const Node& b) {
@@ -111,4 +111,4 @@ TEST(RoundTrip, EveryAcceptedRandomMachineComesBack) {
 }
 
 }  // namespace
-}  // namespace kernbench::topology
+}  // namespace kernbench::topology::round_trip_test

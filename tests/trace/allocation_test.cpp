@@ -1,7 +1,7 @@
 #include "counting_new.hpp"
 #include "trace/run_maker.hpp"
 
-namespace kernbench::trace {
+namespace kernbench::trace::allocation_test {
 namespace {
 
 TEST(OpLogAllocation, AppendingAllocatesOncePerChunkAndNeverCopies) {
@@ -29,4 +29,4 @@ TEST(OpLogAllocation, ALogThatKeepsNothingAllocatesNothingPerRecord) {
 }
 
 }  // namespace
-}  // namespace kernbench::trace
+}  // namespace kernbench::trace::allocation_test

@@ -1,6 +1,6 @@
 #include "trace/random_run.hpp"
 
-namespace kernbench::trace {
+namespace kernbench::trace::compare_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -101,4 +101,4 @@ TEST(Compare, ChangesOfTheCriticalPathAddUpToThatOfTheRun) {
 }
 
 }  // namespace
-}  // namespace kernbench::trace
+}  // namespace kernbench::trace::compare_test

@@ -1,6 +1,6 @@
 #include "trace/run_maker.hpp"
 
-namespace kernbench::trace {
+namespace kernbench::trace::critical_path_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -184,4 +184,4 @@ TEST(CriticalPath, TheTableShowsTheLargestShareFirst) {
 }
 
 }  // namespace
-}  // namespace kernbench::trace
+}  // namespace kernbench::trace::critical_path_test

@@ -5,7 +5,7 @@
 #include "kernbench/tl.hpp"
 #include "trace/random_run.hpp"
 
-namespace kernbench::trace {
+namespace kernbench::trace::hash_test {
 namespace {
 
 /// A small run, with one thing changed in it.
@@ -130,4 +130,4 @@ TEST(RunHash, TextsThatMeetElsewhereDiffer) {
 }
 
 }  // namespace
-}  // namespace kernbench::trace
+}  // namespace kernbench::trace::hash_test

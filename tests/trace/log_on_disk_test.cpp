@@ -3,7 +3,7 @@
 #include "full_disk.hpp"
 #include "trace/random_run.hpp"
 
-namespace kernbench::trace {
+namespace kernbench::trace::log_on_disk_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -69,4 +69,4 @@ TEST_F(LogOnDisk, AFolderThatDoesNotExistIsAnError) {
 }
 
 }  // namespace
-}  // namespace kernbench::trace
+}  // namespace kernbench::trace::log_on_disk_test

@@ -3,7 +3,7 @@
 #include "kernbench/tl.hpp"
 #include "trace/run_maker.hpp"
 
-namespace kernbench::trace {
+namespace kernbench::trace::op_log_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -193,4 +193,4 @@ TEST(OpRecord, ALongWaitIsTheWaitAndNotThatMuchModulo32Bits) {
 }
 
 }  // namespace
-}  // namespace kernbench::trace
+}  // namespace kernbench::trace::op_log_test

@@ -6,7 +6,7 @@
 
 #include "seeds.hpp"
 
-namespace kernbench::trace {
+namespace kernbench::trace::random_run_test {
 namespace {
 
 RandomRunOptions options_of(std::uint32_t seed) {
@@ -154,4 +154,4 @@ TEST(RandomRuns, AreTheSameFromDisk) {
 }
 
 }  // namespace
-}  // namespace kernbench::trace
+}  // namespace kernbench::trace::random_run_test

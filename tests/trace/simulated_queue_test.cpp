@@ -5,7 +5,7 @@
 #include "seeds.hpp"
 #include "trace/run_maker.hpp"
 
-namespace kernbench::trace {
+namespace kernbench::trace::simulated_queue_test {
 namespace {
 
 using device::testing::kSlice;
@@ -112,4 +112,4 @@ TEST(SimulatedQueue, ThePathOfRandomProgramsIsExact) {
 }
 
 }  // namespace
-}  // namespace kernbench::trace
+}  // namespace kernbench::trace::simulated_queue_test

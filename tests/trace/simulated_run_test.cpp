@@ -5,7 +5,7 @@
 #include "seeds.hpp"
 #include "trace/run_maker.hpp"
 
-namespace kernbench::trace {
+namespace kernbench::trace::simulated_run_test {
 namespace {
 
 using device::testing::kBase;
@@ -185,4 +185,4 @@ TEST(SimulatedRun, GivesTheSameHashTwice) {
 }
 
 }  // namespace
-}  // namespace kernbench::trace
+}  // namespace kernbench::trace::simulated_run_test

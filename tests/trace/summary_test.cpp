@@ -4,7 +4,7 @@
 #include "trace/launch_summary.hpp"
 #include "trace/run_maker.hpp"
 
-namespace kernbench::trace {
+namespace kernbench::trace::summary_test {
 namespace {
 
 TEST(Summary, CountsTileStepsLikeTheCommandOfTheirKind) {
@@ -209,4 +209,4 @@ TEST(Summary, OfALaunchHasItsOwnRecordsAlone) {
 }
 
 }  // namespace
-}  // namespace kernbench::trace
+}  // namespace kernbench::trace::summary_test
