@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <thread>
 
+#include "base/threads.hpp"
 #include "kernbench/error.hpp"
 
 namespace kernbench::nn {
@@ -67,15 +69,16 @@ void check_ranks(const NdArray& q, const NdArray& k, const NdArray& v) {
                       "it needs (batch, h_q, S, d) and twice (batch, h_kv, S, d), h_q a multiple of h_kv"});
 }
 
-/// fn(i) for i in 0 … n−1, on all cores.
+/// fn(i) for i in 0 … n−1, on so many threads; 0: on all cores.
 template <class Fn>
-void in_parallel(std::int64_t n, Fn fn) {
-  const auto cores = static_cast<std::int64_t>(std::max(1u, std::thread::hardware_concurrency()));
-  std::vector<std::jthread> threads;
-  for (std::int64_t t = 0; t < cores; ++t)
-    threads.emplace_back([=] {
-      for (std::int64_t i = t; i < n; i += cores) fn(i);
-    });
+void in_parallel(std::int64_t n, int threads, const Fn& fn) {
+  std::atomic<std::int64_t> next = 0;
+  const auto work = [&](int) {
+    for (std::int64_t i = next++; i < n; i = next++) fn(i);
+  };
+  const int most = threads > 0 ? threads : static_cast<int>(std::thread::hardware_concurrency());
+  const auto helpers = start_helpers(most - 1, work);
+  work(0);
 }
 
 }  // namespace
@@ -105,7 +108,7 @@ NdArray plain_attention(const NdArray& q, const NdArray& k, const NdArray& v, co
                         qs[3],         options.scale.value_or(1 / std::sqrt(static_cast<double>(qs[3])))};
   NdArray out(DType::f32, qs);
   float* const first = out.view<float>().data();
-  in_parallel(x.batch * x.h_q, [&](std::int64_t bh) {
+  in_parallel(x.batch * x.h_q, options.threads, [&](std::int64_t bh) {
     const std::int64_t b = bh / x.h_q;
     const auto length = options.kv_length.empty() ? x.S_kv : options.kv_length[static_cast<std::size_t>(b)];
     for (std::int64_t i = 0; i < x.S_q; ++i) {

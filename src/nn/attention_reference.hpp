@@ -13,6 +13,7 @@ struct AttentionCase {
   bool causal = false;
   std::optional<double> scale;          // not given: 1/√d
   std::vector<std::int64_t> kv_length;  // keys of each sequence that count; not given: all
+  int threads = 0;                      // that compute; 0: one per core
 };
 
 /// q (batch, h_q, S_q, d), k and v (batch, h_kv, S_kv, d), float types; the result is f32 of the shape of q. Causal: the last

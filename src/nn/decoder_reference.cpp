@@ -99,7 +99,7 @@ NdArray plain_decoder_layer(const DecoderShape& s, const DecoderRun& run, const 
   };
   NdArray k = heads(w.k, true), v = heads(w.v, false);
   if (!run.prefill) k = with_last(keys, k), v = with_last(values, v);
-  const NdArray a = plain_attention(heads(w.q, true), k, v, {.causal = run.prefill});
+  const NdArray a = plain_attention(heads(w.q, true), k, v, {.causal = run.prefill, .threads = 1});
   const PlainMatrix y = plus(input, columns_of(a) * matrix_of(w.o));
   const PlainMatrix f = plain_norm(y, matrix_of(w.ffn_norm), s.norm_eps);
   PlainMatrix gate = f * matrix_of(w.gate);

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/text.hpp"
+#include "base/threads.hpp"
 #include "kernbench/error.hpp"
 #include "report/reading.hpp"
 
@@ -129,10 +130,9 @@ std::vector<VariantResult> Rerun::all(const std::vector<Variant>& variants,
     }
   };
   {
-    std::vector<std::jthread> threads;
-    const std::size_t most =
-        std::min<std::size_t>(variants.size(), std::max(1U, std::thread::hardware_concurrency()));
-    for (std::size_t t = 1; t < most; ++t) threads.emplace_back(work);
+    const auto cores = static_cast<int>(std::thread::hardware_concurrency());
+    const auto helpers =
+        start_helpers(std::min(static_cast<int>(variants.size()), cores) - 1, [&](int) { work(); });
     work();
   }
   if (stopped) std::rethrow_exception(stopped);

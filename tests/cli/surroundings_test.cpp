@@ -97,6 +97,18 @@ TEST_F(Surroundings, AHostFunctionThatRunsOutOfMemorySaysWhatFor) {
   EXPECT_THAT(outcome.err, HasSubstr(" asked for"));
 }
 
+// A thread would need a stack of 3 GB where 2.5 may be used: whoever would have several does with one.
+TEST_F(Surroundings, WhereNoThreadCanBeStartedWhatWouldHaveSeveralHasOne) {
+  const std::string room = "ulimit -s 3000000; ulimit -v 2500000; ";
+  const std::string gqa = "$kb run --bench milestone-gqa-llama70b scale=validation output=rows.json --quiet ";
+  EXPECT_EQ(shell("$va --save run.db").exit_code, 0);
+  for (const std::string& command : {gqa + "--verify-data", gqa + "--verify-data --threads 1",
+                                     std::string("$kb explain run.db --sensitivity")}) {
+    const Outcome outcome = shell(room + command);
+    EXPECT_EQ(outcome.exit_code, 0) << command << outcome.err;
+  }
+}
+
 // 512 · 512 output tiles of 256 steps with three records each, and one for each output: 201,588,736 records of 64 bytes. It
 // is refused before anything is simulated; without a log it would run.
 TEST_F(Surroundings, ARunThatCannotFitSaysSoBeforeItStarts) {

@@ -147,7 +147,8 @@ GqaRow run_line(Torch& torch, const GqaConfig& c, const std::string& panel, Benc
   const NdArray got = o.numpy(), all_q = q.array(DType::f16);
   for (std::int64_t r = 0; r < ranks; ++r)
     compare_with_plain(row, report, part_of(got, r, queries),
-                       nn::plain_attention(part_of(all_q, prefill ? r : 0, queries), keys, values));
+                       nn::plain_attention(part_of(all_q, prefill ? r : 0, queries), keys, values,
+                                           {.threads = report.threads()}));
   return row;
 }
 
@@ -211,7 +212,8 @@ GqaRow run_whole(Torch& torch, const GqaConfig& c, const std::string& panel, std
     compare_with_plain(
         row, report, o.numpy(),
         nn::plain_attention(Eighths{q_shape, 1}.array(DType::f16), Eighths{k_shape, 2}.array(DType::f16),
-                            Eighths{k_shape, 3}.array(DType::f16), {.causal = prefill}));
+                            Eighths{k_shape, 3}.array(DType::f16),
+                            {.causal = prefill, .threads = report.threads()}));
   return row;
 }
 
