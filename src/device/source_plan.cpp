@@ -40,7 +40,7 @@ bool Source::plan() {
 /// The only message: as fast as its route carries it, or as it becomes ready.
 bool Source::plan_alone(Message& message) {
   Route& route = *message.route;
-  if (route.pace.may_take_no_time()) return false;
+  if (route.pace.may_take_no_time() || !dispatcher_.can_start(route)) return false;
   const Time first_start = std::max({partition_.now(), link_busy_until(), offer(message)});
   const Run run{message.next_packet_, message.packets_, time_alone(message, first_start)};
   if (!dispatcher_.dispatch(message, route.first(), run)) return false;

@@ -125,19 +125,32 @@ TEST(TrafficBench, RefusesWhatDoesNotFit) {
   EXPECT_THROW(run_traffic({"pattern=transpose"}, mesh({"cube.routers.rows=7"})), InputError);
 }
 
-/// Every bench of the golden file, on a machine with finite buffers, with its numbers compared.
-TEST(FiniteBuffers, EveryBenchOfTheTestsPasses) {
+/// A bench of the golden file, on a machine with finite buffers, with its numbers compared.
+class FiniteBuffers : public ::testing::TestWithParam<Json> {};
+
+TEST_P(FiniteBuffers, ABenchOfTheGoldenFilePasses) {
   const Registry registry = builtin_registry();
-  for (const Json& what : Json::parse(std::ifstream(KERNBENCH_GOLDEN))) {
-    const Bench& bench = registry.benches.at(what["bench"].get<std::string>());
-    const auto machine =
-        topology::load_machine(what["machine"].get<std::string>(), finite(4, 2), registry.components);
-    const auto words = what["options"].get<std::vector<std::string>>();
-    const RunResult result = run(bench, bench.read_options(words), machine, {.verify = true});
-    EXPECT_TRUE(result.ok()) << what["bench"];
-    EXPECT_TRUE(result.beaten_bounds().empty()) << what["bench"];
-  }
+  const Bench& bench = registry.benches.at(GetParam()["bench"].get<std::string>());
+  const auto machine =
+      topology::load_machine(GetParam()["machine"].get<std::string>(), finite(4, 2), registry.components);
+  const auto words = GetParam()["options"].get<std::vector<std::string>>();
+  const RunResult result = run(bench, bench.read_options(words), machine, {.verify = true});
+  EXPECT_TRUE(result.ok());
+  EXPECT_TRUE(result.beaten_bounds().empty());
 }
+
+std::vector<Json> golden_benches() { return Json::parse(std::ifstream(KERNBENCH_GOLDEN)); }
+
+/// The bench, the machine and the options, of letters and digits alone.
+std::string name_of(const ::testing::TestParamInfo<Json>& info) {
+  std::string name = info.param["bench"].get<std::string>() + " " + info.param["machine"].get<std::string>();
+  for (const Json& word : info.param["options"]) name += " " + word.get<std::string>();
+  for (char& c : name)
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Golden, FiniteBuffers, ::testing::ValuesIn(golden_benches()), name_of);
 
 }  // namespace
 }  // namespace kernbench::bench::traffic_test

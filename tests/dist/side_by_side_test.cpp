@@ -5,7 +5,7 @@
 
 #include "dist/dist_world.hpp"
 
-namespace kernbench::dist {
+namespace kernbench::dist::side_by_side_test {
 namespace {
 
 constexpr int kHosts = 4;
@@ -76,4 +76,4 @@ TEST(SideBySide, AHostThatCannotGoOnHoldsUpNoOther) {
 }
 
 }  // namespace
-}  // namespace kernbench::dist
+}  // namespace kernbench::dist::side_by_side_test
