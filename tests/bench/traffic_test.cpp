@@ -139,7 +139,12 @@ TEST_P(FiniteBuffers, ABenchOfTheGoldenFilePasses) {
   EXPECT_TRUE(result.beaten_bounds().empty());
 }
 
-std::vector<Json> golden_benches() { return Json::parse(std::ifstream(KERNBENCH_GOLDEN)); }
+/// All but the largest product, which is there with a smaller model too.
+std::vector<Json> golden_benches() {
+  std::vector<Json> benches = Json::parse(std::ifstream(KERNBENCH_GOLDEN));
+  std::erase_if(benches, [](const Json& b) { return b["bench"] == "gpt3-qkv" && b["options"].empty(); });
+  return benches;
+}
 
 /// The bench, the machine and the options, of letters and digits alone.
 std::string name_of(const ::testing::TestParamInfo<Json>& info) {
