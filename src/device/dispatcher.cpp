@@ -74,6 +74,7 @@ void Dispatcher::extend(Train& train, const Hop* free) {
     if (hop.arbitrated) return;
     // A list of starts is the source's, which may change it.
     if (hop.crosses && (train.run.timing.starts || !can_cross(hop))) return;
+    fabric_.clear(*hop.state);
     const Time hold = &hop == free ? Time() : hold_at(train, hop);
     if (hold == Time::never() ? !enter_queue(train, hop) : !enter(train, hop, hold)) return;
     train.feeds = !hop.crosses && !hop.last;
@@ -151,7 +152,7 @@ void Dispatcher::announce(Train& train) {
     post(train, run, false);
     return partition_.schedule_at(train, train.through());
   }
-  if (message.followed) message.on_run(run);
+  if (message.is_looked_at()) message.on_run(run);
   if (run.end == message.packets_)
     deliver_at(train, message.run_tail(run, train.last()));
   else
@@ -282,7 +283,7 @@ void Dispatcher::release_dependents(const Passage& passage, std::int64_t lost) {
 void Dispatcher::cut_beyond(Train& train, std::int64_t end) {
   Message& message = *train.message;
   if (train.stop[-1].crosses) return post(train, {end, train.run.end}, true);
-  if (message.followed) message.on_run_cut(end, train.run.end);
+  if (message.is_looked_at()) message.on_run_cut(end, train.run.end);
   if (train.run.end == message.packets_) partition_.cancel(message.delivery());
 }
 
@@ -323,7 +324,7 @@ void Dispatcher::settle(Train& train, std::int64_t end) {
     }
     const Time through = end == train.run.end ? passage.through : passage.end(end - 1);
     link.passed_until = std::max(link.passed_until, through);
-    link.deepest_wait = std::max(link.deepest_wait, passage.hold);
+    fabric_.note_wait(passage.hop->link, passage.hold);
     link.bytes += bytes;
     if (fabric_.notes_.kept())
       fabric_.notes_.add(passage.hop->link, *train.message, end - train.run.first, bytes, passage.hold);

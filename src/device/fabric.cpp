@@ -16,6 +16,7 @@ using topology::NodeId;
 namespace {
 
 constexpr Time kGrace = Time::from_ps(1);
+constexpr std::size_t kLooksAhead = 12;  // links of a way that are loaded before they are needed
 
 /// The least delay of a link between partitions.
 Time least_border(const topology::Graph& graph) {
@@ -71,6 +72,7 @@ Fabric::Fabric(sim::Simulation& simulation, const topology::Graph& graph, const 
       links_[id.index].domain = &domain(graph.partition(graph.link(id).from));
     }
   }
+  deepest_waits_.resize(links_.size());
 }
 
 Fabric::~Fabric() = default;
@@ -172,6 +174,7 @@ Source& Fabric::source_for(Route& route) {
 void Fabric::send(Message& message) {
   Route& route = *message.route;
   FabricDomain& here = domain(route.partition);
+  prefetch(route.hops.data(), std::min<std::size_t>(route.hops.size(), kLooksAhead) * sizeof(Hop));
   prefetch(route.first().state);
   KB_ASSERT(message.bytes > 0_B, "a message of {} bytes to {}", message.bytes.count(), graph_.path(route.to));
   const std::int64_t payload = spec_.packet.payload.count();
@@ -232,6 +235,7 @@ Packet& Fabric::take_packet(Message& message, std::int64_t index, FabricDomain& 
   packet.index = static_cast<std::int32_t>(index);
   packet.home = static_cast<std::int16_t>(here.partition_.id());
   packet.full = message.route->is_full(index, message.bytes);
+  packet.landing = nullptr;
   return packet;
 }
 
@@ -241,6 +245,16 @@ void Fabric::release(Packet& packet, int partition) {
   packet.home == partition ? home.give_back(packet) : home.hand_back(packet);
 }
 
+namespace {
+
+/// A packet that starts looks at the links of its way at once, as far as they are free (leap.cpp).
+void prefetch_states(const Route& route) {
+  for (std::size_t i = 1, end = std::min(route.hops.size(), kLooksAhead); i < end; ++i)
+    prefetch(route.hops[i].state);
+}
+
+}  // namespace
+
 /// The next packet of a message takes the first link, which is free. Who comes at this instant has come: it is not taken back.
 void Fabric::start_packet(Message& message, Time now) {
   Route& route = *message.route;
@@ -249,6 +263,7 @@ void Fabric::start_packet(Message& message, Time now) {
   const std::int64_t p = message.next_packet_++;
   Packet& packet = take_packet(message, p, *l.domain);
   packet.tail = now;
+  prefetch_states(route);
   route.next_offer = now + message.pace(p);
   if (first.arbitrated) [[unlikely]] {
     gate(first).arrive(packet, first);
@@ -270,6 +285,7 @@ void Fabric::leaves(Message& message, Time at) {
 void Fabric::take_back(Packet& packet) {
   LinkState& l = *packet.hop->state;
   const bool is_first = packet.next == nullptr;
+  if (packet.landing) leave_links(packet, packet.hop[1]);
   const bool cancelled = l.last == &packet && (!is_first || l.domain->partition_.cancel(packet));
   l.last = packet.next;
   if (!is_first) packet.next->behind = nullptr;
@@ -293,7 +309,10 @@ void Packet::arrive(sim::Event& e) {
 void Fabric::arrive(Packet& packet) {
   if (packet.crossing) [[unlikely]]
     return cross(packet);
-  if (!packet.hop->crosses && !packet.hop->arbitrated) leave_link(packet);
+  if (packet.landing)
+    land(packet);
+  else if (!packet.hop->crosses && !packet.hop->arbitrated)
+    leave_link(packet);
   if (packet.hop->last) return arrive_at_destination(packet);
   serve_in_order(packet, packet.hop[1], packet.time());
 }
@@ -303,6 +322,7 @@ Time Fabric::serve_in_order(Packet& packet, const Hop& hop, Time now) {
   LinkState& l = *hop.state;
   if (hop.arbitrated) [[unlikely]]
     return gate(hop).arrive(packet, hop), Time();
+  clear(l);
   if (hop.port && l.passages) l.domain->dispatcher().bring_heads(l);
   if (l.instant == now) return serve_among(packet, hop);
   l.instant = now;
@@ -313,6 +333,7 @@ Time Fabric::serve_in_order(Packet& packet, const Hop& hop, Time now) {
 /// served before it came, but nobody has seen that yet: take it back and serve them again, behind it.
 Time Fabric::serve_among(Packet& packet, const Hop& hop) {
   LinkState& l = *hop.state;
+  if (l.last && l.last->landing) stop_before(*l.last, l.last->hop[1]);
   Packet* behind = take_back_behind(l, packet.message->key_);
   const Time wait = serve(packet, hop, l.instant);
   serve_again(behind);
@@ -346,6 +367,11 @@ Time Fabric::occupancy(const Packet& packet, const Hop& hop) const {
   return packet.message->occupancy(hop, packet.index);
 }
 
+/// Whether nothing happens when its head is at the end of this hop: only the last byte of the message matters there.
+bool Fabric::is_silent(const Packet& packet, const Hop& hop) const {
+  return hop.last && !hop.crosses && packet.is_last() && !packet.message->is_looked_at() && !notes_.kept();
+}
+
 namespace {
 
 /// What a packet will need at the end of a link that it takes.
@@ -370,7 +396,7 @@ Time Fabric::serve(Packet& packet, const Hop& hop, Time head_arrival) {
   packet.link_was_free_at = l.free_at;
   packet.tail_before_link = tail_arrival;
   l.free_at = end;
-  l.deepest_wait = std::max(l.deepest_wait, start - head_arrival);
+  if (start > head_arrival) note_wait(hop.link, start - head_arrival);
   const Bytes bytes = packet.full ? full_ : packet.bytes();
   l.bytes += bytes;
   if (notes_.kept()) notes_.add(hop.link, *packet.message, 1, bytes, start - head_arrival);
@@ -382,20 +408,19 @@ Time Fabric::serve(Packet& packet, const Hop& hop, Time head_arrival) {
   packet.hop = &hop;
   packet.tail = end + hop.forward;
   packet.crossing = hop.crosses;
-  packet.due = start + (hop.crosses ? grace_ : hop.forward);
+  packet.due = hop.crosses ? start + grace_ : is_silent(packet, hop) ? packet.tail : start + hop.forward;
   packet.came = head_arrival;
   follow_up(packet, l);
   return start - head_arrival;
 }
 
-/// Behind those that are on the link.
+/// Behind those that are on the link, but for one that goes on without a stop.
 void Fabric::follow_up(Packet& packet, LinkState& l) {
-  packet.behind = nullptr;
-  packet.next = std::exchange(l.last, &packet);
-  if (packet.next)
-    packet.next->behind = &packet;
-  else
-    l.domain->partition_.schedule_at(packet, packet.due);
+  Packet* ahead = std::exchange(l.last, &packet);
+  packet.behind = packet.next = nullptr;
+  if (!ahead || ahead->landing) return l.domain->partition_.schedule_at(packet, leap(packet));
+  packet.next = ahead;
+  ahead->behind = &packet;
 }
 
 /// The first packet on a link is at its end: the one behind it is the first now.
@@ -403,7 +428,7 @@ void Fabric::leave_link(Packet& packet) {
   LinkState& l = *packet.hop->state;
   Packet* behind = packet.behind;
   if (!behind) {
-    l.last = nullptr;
+    if (l.last == &packet) l.last = nullptr;
     return;
   }
   prefetch(behind->behind);
@@ -422,9 +447,13 @@ void Fabric::cross(Packet& packet) {
 void Fabric::arrive_at_destination(Packet& packet) {
   Message& message = *packet.message;
   const int here = message.route->last_partition;
-  if (message.followed) message.on_packet(packet.index, packet.tail);
-  if (packet.is_last()) domain(here).partition_.schedule_at(message.delivery(), packet.tail);
+  if (message.is_looked_at()) message.on_packet(packet.index, packet.tail);
+  const bool is_last = packet.is_last();
+  const Time tail = packet.tail;
+  const bool is_there = tail == packet.time();
   release(packet, here);
+  if (!is_last) return;
+  is_there ? message.deliver() : domain(here).partition_.schedule_at(message.delivery(), tail);
 }
 
 Message::Uneven& Message::uneven() {
@@ -436,6 +465,7 @@ void Message::measure_tail() {
   short_tail_ = !route->is_full(packets_ - 1, bytes);
   if (!short_tail_) return;
   Uneven& times = uneven();
+  prefetch(times.tail.data(), times.tail.size() * sizeof(Uneven::TailTimes));  // it starts soon
   if (times.tail_route == route && times.tail_bytes == bytes) return;
   times.tail_route = route;
   times.tail_bytes = bytes;
@@ -490,7 +520,12 @@ void Message::deliver() {
 
 LinkUse Fabric::use(LinkId id) const {
   const LinkState& l = links_[id.index];
-  LinkUse use{l.bytes, l.deepest_wait, notes_.of(id)};
+  LinkUse use{l.bytes, deepest_waits_[id.index], notes_.of(id)};
+  if (l.guest && l.instant > l.domain->partition_.now()) {  // who has not come yet
+    const Bytes bytes = l.guest->bytes();
+    use.bytes -= bytes;
+    notes_.add(use.note, id, *l.guest->message, -1, Bytes() - bytes, Time());
+  }
   for (const Passage* p = l.passages; p;
        p = p->next) {  // what trains have carried that the link has not noted yet
     const Time now = l.domain->partition_.now();

@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "device/dispatcher.hpp"
@@ -88,14 +89,14 @@ class LinkModels {
 
 /// A link at work. One cache line.
 struct alignas(64) LinkState {
-  Time free_at;                      // by those who came alone
+  Time free_at;                      // by those who came alone, its guest included
   Time passed_until;                 // by trains that are no longer entered
-  Time instant = Time::from_ps(-1);  // of the latest arrival
+  Time instant = Time::from_ps(-1);  // of the latest arrival, its guest's included
   Packet* last = nullptr;            // the packet that took it last, of those that are not at its end yet
-  FabricDomain* domain = nullptr;    // of the node it leaves
-  Passage* passages = nullptr;       // the trains that are entered
-  Bytes bytes;                       // but for theirs
-  Time deepest_wait;
+  Packet* guest = nullptr;  // who crosses it without a stop, at `instant` (leap.cpp); gone if that is over
+  FabricDomain* domain = nullptr;  // of the node it leaves
+  Passage* passages = nullptr;     // the trains that are entered
+  Bytes bytes;                     // but for theirs
 
   /// When all are through that go before one who reaches it at `at`, of a message with that key.
   Time busy_until(Time at, std::uint64_t key) {
@@ -211,6 +212,20 @@ class Fabric {
   Time serve(Packet& packet, const Hop& hop, Time head_arrival);
   Time serve_in_order(Packet& packet, const Hop& hop, Time now);
   Time serve_among(Packet& packet, const Hop& hop);
+  void note_wait(topology::LinkId link, Time wait) {
+    if (wait > deepest_waits_[link.index]) deepest_waits_[link.index] = wait;
+  }
+
+  // Packets that cross links without a stop (leap.cpp).
+  Time leap(Packet& packet);
+  bool can_land(const Hop& hop, Time now) const;
+  void land(Packet& packet);
+  bool turn_out(LinkState& link);
+  void stop_before(Packet& packet, const Hop& stop);
+  void leave_links(Packet& packet, const Hop& from);
+  /// Somebody else comes to the link, or is to: who was to cross it without a stop comes alone. Whether that is at this instant.
+  bool clear(LinkState& link) { return link.guest && turn_out(link); }
+
   LinkGate& gate(const Hop& hop);
   CreditLink& credit_link(const Hop& hop);
   std::unique_ptr<LinkGate> make_gate(const Hop& hop);
@@ -220,9 +235,10 @@ class Fabric {
   Packet* take_back_behind(LinkState& link, std::uint64_t key);
   void serve_again(Packet* first);
   void take_back(Packet& packet);
-  static void follow_up(Packet& packet, LinkState& link);
+  void follow_up(Packet& packet, LinkState& link);
   static void leave_link(Packet& packet);
   Time occupancy(const Packet& packet, const Hop& hop) const;
+  bool is_silent(const Packet& packet, const Hop& hop) const;
   void cross(Packet& packet);
   void arrive_at_destination(Packet& packet);
 
@@ -235,6 +251,7 @@ class Fabric {
   FabricWatcher* watcher_ = nullptr;
   LinkModels models_;
   std::vector<LinkState> links_;
+  std::vector<Time> deepest_waits_;  // of links, by id
   LinkNotes notes_;
   std::vector<std::unique_ptr<FabricDomain>> domains_;
 };

@@ -35,7 +35,7 @@ Time LinkGate::pass(const Waiting& chosen, const models::WaitingPacket& shown,
             shown.bytes.count(), passing.busy.ps(), shown.occupancy.ps(), passing.delay.ps());
   const Time end = std::max(now + passing.busy, packet.tail);
   link_.free_at = std::max(end, now + Time::from_ps(1));
-  link_.deepest_wait = std::max(link_.deepest_wait, now - chosen.arrival);
+  fabric_.note_wait(hop.link, now - chosen.arrival);
   link_.bytes += shown.bytes;
   if (fabric_.notes_.kept())
     fabric_.notes_.add(hop.link, *packet.message, 1, shown.bytes, now - chosen.arrival);

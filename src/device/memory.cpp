@@ -30,6 +30,7 @@ void Access::start(Memory& memory, topology::NodeId issuer, topology::NodeId end
   if (memory_ != &memory || issuer_ != issuer || end_ != end || direction_ != direction) {
     signal_route_ = reads ? &fabric.request_route(issuer, memory.node()) : nullptr;
     route = reads ? nullptr : &fabric.route(end, memory.node());
+    look_at_packets(memory.arrivals() != nullptr);
   }
   issuer_ = issuer;
   end_ = end;
@@ -50,6 +51,7 @@ void Access::start_through(Memory& from, topology::NodeId engine, Extent extent,
   issuer_ = end_ = engine;
   direction_ = Direction::read;
   onward_ = &onward;
+  look_at_packets(true);
   followed = true;
   rank = order;
   ask(from, extent, traffic);

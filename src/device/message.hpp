@@ -99,6 +99,7 @@ class Message : private Leaving, private Delivery {
  private:
   bool short_tail_ : 1 = false;  // the last packet is not like the others
   bool waits_ : 1 = false;       // for those who make its packets
+  bool looked_at_ : 1 = true;    // packet by packet, by who gets it
 
  public:
   /// Among messages of a class that come to a source at one instant, the smaller goes first; of equal ones, the one that was
@@ -111,6 +112,9 @@ class Message : private Leaving, private Delivery {
     ready.clear();
     waits_ = false;
   }
+
+  /// Whether who gets it looks at packets as they come: else none of `on_packet`, `on_run` and `on_run_cut` is called.
+  void look_at_packets(bool look) { looked_at_ = look; }
 
   std::int64_t packets() const { return packets_; }
   /// Its order at links where heads arrive at one instant: by sender, then age.
@@ -151,6 +155,8 @@ class Message : private Leaving, private Delivery {
 
   /// Whether anything happens when it has left.
   bool is_missed() const { return followed || lane_; }
+  /// Whether anything happens when the head of a packet is there.
+  bool is_looked_at() const { return followed && looked_at_; }
   static void fire_leaving(sim::Event& e) { static_cast<Message&>(static_cast<Leaving&>(e)).leave(); }
   static void fire_delivery(sim::Event& e) { static_cast<Message&>(static_cast<Delivery&>(e)).deliver(); }
   void leave();
@@ -183,25 +189,28 @@ class Message : private Leaving, private Delivery {
   Message* next_in_lane_ = nullptr;
 };
 
-/// A packet in flight. Its event is the arrival of its head at the end of the link it has taken. Those of a link arrive in the
-/// order in which they took it, so only the first is scheduled: where thousands wait for a link, the event queue has one of them.
+/// A packet in flight. Its event is the arrival of its head at the end of the link it has taken, or of those it crosses behind
+/// that without a stop. Those of a link arrive in the order in which they took it, so only the first is scheduled: where thousands
+/// wait for a link, the event queue has one of them.
 class Packet : public sim::Event {
  public:
   Packet() : Event(&arrive) {}
 
   Message* message = nullptr;
-  const Hop* hop = nullptr;  // the link it has taken last
+  const Hop* hop = nullptr;      // the link it has taken last
+  const Hop* landing = nullptr;  // the last of those that it crosses behind that without a stop (leap.cpp)
   Packet* next = nullptr;  // in a pool; or ahead of this one on the link; or the next one to be served again
   Packet* behind = nullptr;  // on the link
-  Time due;                  // when its head is at the end of the link
-  Time came;                 // when it came to the link; `never` if it started there
-  Time tail;                 // when its last byte is where its head is now
-  Time link_was_free_at;     // before this packet took its link
-  Time tail_before_link;     // what `tail` was then
-  std::int32_t index = 0;    // which packet of the message
-  std::int16_t home = 0;     // the partition whose pool it is from
-  bool full = false;         // as large as packets are
-  bool crossing = false;     // has taken a link to another partition and is still on this side
+  Time due;                // when its head is at the end of the link; or its last byte, if only that matters
+  Time came;               // when it came to the link; `never` if it started there
+  Time tail;               // when its last byte is where its head is now
+  Time link_was_free_at;   // before this packet took its link
+  Time tail_before_link;   // what `tail` was then
+  Time landing_tail;       // what `tail` will be where it lands
+  std::int32_t index = 0;  // which packet of the message
+  std::int16_t home = 0;   // the partition whose pool it is from
+  bool full = false;       // as large as packets are
+  bool crossing = false;   // has taken a link to another partition and is still on this side
 
   /// On a link: with its header.
   Bytes bytes() const {

@@ -16,6 +16,7 @@ void Port::occupy(const PortUse& use) {
 /// Heads that came at this instant were served as they came: they go behind.
 void Port::take() {
   const Time now = partition_.now();
+  fabric_.clear(link_);  // if it comes at this instant, it comes behind
   Packet* heads = link_.instant == now ? fabric_.take_back_behind(link_, 0) : nullptr;
   Time free = std::max(now, link_.busy_until(now, 0));
   for (const PortUse& use : uses_) {

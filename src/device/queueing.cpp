@@ -143,7 +143,7 @@ void Dispatcher::serve_queued(Passage& passage, std::int64_t end) {
   LinkState& link = *passage.hop->state;
   const Bytes bytes = train.bytes(train.fed, end);
   const Time free = free_for(passage);
-  link.deepest_wait = std::max(link.deepest_wait, free - passage.arrival(train.fed));  // others wait less
+  fabric_.note_wait(passage.hop->link, free - passage.arrival(train.fed));  // others wait less
   link.free_at = passage.served(free, train.fed, end);
   link.bytes += bytes;
   if (fabric_.notes_.kept())

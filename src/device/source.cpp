@@ -109,6 +109,7 @@ void Source::ask() {
 void Source::choose() {
   settle();
   if (link_is_free_.scheduled()) partition_.cancel(link_is_free_);
+  if (fabric_.clear(first_link_)) return ask();
   if (first_link_.passages && dispatcher_.bring_heads(first_link_)) return ask();
   const bool free = link_busy_until() <= partition_.now();
   if ((free || sole_) && plan()) return;

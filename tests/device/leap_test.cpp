@@ -1,0 +1,167 @@
+// Packets that cross free links without a stop: what that spares, what happens when somebody comes between, and that nobody can tell.
+#include <gtest/gtest.h>
+
+#include "device/traffic.hpp"
+
+namespace kernbench::device::leap_test {
+namespace {
+
+using testing::Random;
+using testing::seeds;
+using testing::World;
+using topology::NodeId;
+using topology::NodeKind;
+
+constexpr FabricOptions kPacketByPacket = {.runs = false};
+
+/// A message of which only the end matters: nobody is told of its packets.
+class Silent final : public Message {
+ public:
+  Silent(World& world, NodeId from, NodeId to, Bytes size)
+      : simulation_(world.simulation), fabric_(world.fabric), start_(*this) {
+    route = &world.fabric.route(from, to);
+    bytes = size;
+    followed = false;
+  }
+  void send_at(Time at) { simulation_.partition(route->partition).schedule_at(start_, at); }
+  void follow() {
+    followed = true;
+    look_at_packets(false);
+  }
+  Time left = Time::never();
+  Time delivered = Time::never();
+
+ private:
+  void start() { fabric_.send(*this); }
+  void on_left() override { left = simulation_.partition(route->partition).now(); }
+  void on_delivered() override { delivered = simulation_.partition(route->last_partition).now(); }
+  void on_packet(std::int64_t, Time) override { ADD_FAILURE() << "nobody wants to know"; }
+  void on_run(const Run&) override { ADD_FAILURE() << "nobody wants to know"; }
+  sim::Simulation& simulation_;
+  Fabric& fabric_;
+  sim::MemberEvent<&Silent::start> start_;
+};
+
+struct Cube : World {
+  using World::World;
+  NodeId dma(int pe) { return graph.pe({0, 0, pe}, NodeKind::pe_dma); }
+  NodeId tcm(int pe) { return graph.pe({0, 0, pe}, NodeKind::pe_tcm); }
+};
+
+// It is sent, its source chooses, and it is there: three events. Packet by packet each link but the first is one more.
+TEST(Leap, AMessageThatMeetsNobodyIsThreeEvents) {
+  for (const FabricOptions options : {FabricOptions{}, kPacketByPacket}) {
+    Cube cube({}, options);
+    Silent message(cube, cube.tcm(0), cube.tcm(7), 64_B);
+    const Route& way = *message.route;
+    ASSERT_GT(way.hops.size(), 4u);
+    message.send_at(0_ps);
+    cube.simulation.run();
+    EXPECT_EQ(message.delivered, way.latency + way.pace.of(0, 64_B));
+    EXPECT_EQ(cube.simulation.counters().events, options.runs ? 3 : 3 + way.hops.size() - 1);
+    EXPECT_EQ(cube.fabric.counters().packet_hops, way.hops.size());
+  }
+}
+
+/// The first link that two ways share.
+const Hop& shared(const Route& a, const Route& b) {
+  for (const Hop& hop : a.hops)
+    for (const Hop& other : b.hops)
+      if (hop.link == other.link) return hop;
+  ADD_FAILURE() << "the ways do not meet";
+  return a.first();
+}
+
+Time before(const Route& way, topology::LinkId link) {
+  for (const Hop& hop : way.hops)
+    if (hop.link == link) return hop.before;
+  return Time::never();
+}
+
+// B's head reaches a link a picosecond before A's, which was sent earlier and is to cross it without a stop. B has the link for the
+// time of its slowest link so far, and A waits for that less a picosecond; from there on B stays ahead of it.
+TEST(Leap, WhoComesBetweenGoesFirst) {
+  for (const FabricOptions options : {FabricOptions{}, kPacketByPacket}) {
+    Cube cube({}, options);
+    Silent a(cube, cube.dma(0), cube.tcm(7), 256_B), b(cube, cube.dma(6), cube.tcm(7), 256_B);
+    const Hop& meeting = shared(*a.route, *b.route);
+    const Time b_sent = meeting.before - 1_ps - before(*b.route, meeting.link);
+    ASSERT_GT(meeting.before, 0_ps);
+    ASSERT_GT(b_sent, 0_ps) << "A is on its way by then";
+    a.send_at(0_ps);
+    b.send_at(b_sent);
+    cube.simulation.run();
+    const Time wait = meeting.longest - 1_ps;
+    EXPECT_EQ(b.delivered, b_sent + b.route->latency + b.route->pace.full());
+    EXPECT_EQ(a.delivered, a.route->latency + a.route->pace.full() + wait);
+    EXPECT_EQ(cube.fabric.use(meeting.link).deepest_wait, wait);
+  }
+}
+
+// A link that a packet has not reached has not carried it, whatever it is booked for.
+TEST(Leap, LinksHaveCarriedWhatHasCome) {
+  Cube cube;
+  Silent message(cube, cube.dma(0), cube.tcm(7), 256_B);
+  message.send_at(0_ps);
+  const Hop& last = message.route->hops.back();
+  ASSERT_GT(last.before, 2_ps);
+  cube.simulation.run({.until = last.before - 1_ps});
+  EXPECT_EQ(cube.fabric.use(message.route->hops[1].link).bytes, 256_B);
+  EXPECT_EQ(cube.fabric.use(last.link).bytes, 0_B);
+  cube.simulation.run({.until = last.before});
+  EXPECT_EQ(cube.fabric.use(last.link).bytes, 256_B);
+}
+
+/// Small messages among the PEs of two SIPs, most of them of one packet, many at one instant.
+class Flurry : Random {
+ public:
+  Flurry(std::uint32_t seed, FabricOptions options, int threads)
+      : Random(seed), world_({pick(0, 1) ? "fabric.header_bytes=16" : "fabric.header_bytes=0"}, options) {
+    const Time grid = Time::from_ps(pick({1, 30, 500, 2500}));
+    const int spread = pick({0, 3, 40, 400});
+    for (int i = pick(2, 120); i > 0; --i) add(grid * pick(0, spread));
+    for (const Time until : {700_ps, 9_ns, 40_ns, Time::never()}) look(until, threads);
+    for (const auto& m : messages_) seen.push_back(m->delivered.ps()), seen.push_back(m->left.ps());
+  }
+  std::vector<std::int64_t> seen;
+
+ private:
+  NodeId node() {
+    const NodeKind kind = pick(0, 1) ? NodeKind::pe_tcm : pick(0, 1) ? NodeKind::pe_dma : NodeKind::pe_ipcq;
+    return world_.graph.pe({pick(0, 9) == 0 ? 1 : 0, pick(0, 1), pick(0, 7)}, kind);
+  }
+  void add(Time at) {
+    const NodeId from = node(), to = node();
+    if (from == to) return;
+    messages_.push_back(std::make_unique<Silent>(world_, from, to, Bytes(pick({1, 4, 64, 256, 300, 2000}))));
+    Silent& message = *messages_.back();
+    message.channel = static_cast<Channel>(pick(0, 2));
+    message.rank = static_cast<std::uint32_t>(messages_.size());
+    if (pick(0, 1)) message.follow();
+    message.send_at(at);
+  }
+  void look(Time until, int threads) {
+    world_.simulation.run({.until = until, .threads = threads});
+    for (std::uint32_t i = 0; i < world_.graph.link_count(); ++i) {
+      const LinkUse use = world_.fabric.use({i});
+      seen.insert(seen.end(), {use.bytes.count(), use.deepest_wait.ps(), use.note.overhead.count()});
+    }
+  }
+
+  World world_;
+  std::vector<std::unique_ptr<Silent>> messages_;
+};
+
+TEST(Leap, NobodyCanTell) {
+  const auto [first, end] = seeds(0, 100);
+  for (std::uint32_t seed = first; seed < end; ++seed) {
+    const auto expected = Flurry(seed, kPacketByPacket, 1).seen;
+    ASSERT_EQ(Flurry(seed, {}, 1).seen, expected) << "seed " << seed;
+    if (seed % 16 == 0) {
+      ASSERT_EQ(Flurry(seed, {}, 2).seen, expected) << "seed " << seed << ", two threads";
+    }
+  }
+}
+
+}  // namespace
+}  // namespace kernbench::device::leap_test
