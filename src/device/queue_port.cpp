@@ -5,6 +5,7 @@
 
 #include "device/device.hpp"
 #include "device/pe_ipcq.hpp"
+#include "device/prefetch.hpp"
 #include "device/processors.hpp"
 #include "kernbench/error.hpp"
 
@@ -97,6 +98,7 @@ class SendSide::Parcel {
   /// In the partition of the receiver, which writes the record.
   void on_committed(const Access& last) {
     if (--uncommitted_ > 0) return;
+    hints_.load(number_ % side_.slots());
     committed_ = last.through_memory();
     const OpRecord record{
         .start = facts_.taken,
@@ -113,11 +115,39 @@ class SendSide::Parcel {
   void on_done() {
     if (--unannounced_ > 0) return;
     PeIpcq& receiver = side_.ipcq_.peer(side_.plan_.peer);
+    if (!hints_.ipcq) hints_.note(receiver, side_);
     const SendFacts facts = facts_;
     const Time committed = committed_;
     if (stays_here()) side_.parcels_.give_back(*this);
     receiver.announce(side_.plan_.sends_to + in_ring_, side_.plan_.send_ring, facts, committed);
   }
+
+  /// Where the receiver keeps what an announcement looks at, as the first one found it: to be loaded before the next one, and for
+  /// nothing else. In the receiver's partition.
+  struct Hints {
+    const PeIpcq* ipcq = nullptr;
+    const QueuePort* port = nullptr;
+    const InstalledWiring::End* end = nullptr;
+    const ReceiveSide::Slot* slots = nullptr;
+
+    void note(PeIpcq& receiver, const SendSide& side) {
+      ipcq = &receiver;
+      const PeIpcq::Ports* ports = receiver.find(*side.port_.wiring);
+      if (!ports) return;
+      for (const auto& there : *ports)
+        if (there->plan.receives && there->plan.receive_ring == side.plan_.send_ring) port = there.get();
+      if (!port) return;
+      end = &port->plan;
+      slots = &port->receives.slot(0);
+    }
+    void load(std::uint32_t slot) const {
+      if (!port) return;
+      prefetch(ipcq);
+      prefetch(end);
+      prefetch(&port->receives);
+      prefetch(slots + slot);
+    }
+  };
 
   SendSide& side_;
   const DmaTransfer::Piece ring_;
@@ -130,6 +160,7 @@ class SendSide::Parcel {
   // Parts that have not left, not been committed, not been acknowledged.
   std::size_t inside_ = 0, uncommitted_ = 0, unannounced_ = 0;
   Time left_, committed_;
+  Hints hints_;
   sim::MemberEvent<&Parcel::go> go_;
 };
 
