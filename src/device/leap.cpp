@@ -14,9 +14,10 @@
 
 namespace kernbench::device {
 
-/// The link is free, and nobody is known to come.
+/// The link is free, and nobody is known to come. Who crosses it in no time could be delivered, and gone, at the instant at which it
+/// comes, while others still come.
 bool Fabric::can_land(const Hop& hop, Time now) const {
-  if (hop.arbitrated || hop.crosses) return false;
+  if (hop.arbitrated || hop.crosses || hop.forward == Time()) return false;
   const LinkState& link = *hop.state;
   return link.instant < now && link.free_at <= now && link.passed_until <= now && !link.passages;
 }
