@@ -8,7 +8,8 @@ namespace kernbench::device {
 
 KernelLaunch::KernelLaunch(Processors& processors, std::uint32_t number, int at_sip,
                            std::vector<std::shared_ptr<const isa::Program>> programs, const WiringPtr& wiring,
-                           const std::vector<std::uint32_t>& numbers)
+                           const std::vector<std::uint32_t>& numbers,
+                           const std::vector<std::uint64_t>& fingerprints)
     : processors_(processors),
       epoch_(processors.epoch()),
       programs_(std::move(programs)),
@@ -22,8 +23,11 @@ KernelLaunch::KernelLaunch(Processors& processors, std::uint32_t number, int at_
     targets.push_back(program.pe());
     tasks_[i].program = &program;
     tasks_[i].queues = processors.queue_use(wiring, program);
-    tasks_[i].origin = processors.add_origin(
-        {&program, program.pe(), numbers.empty() ? number : numbers[i], tasks_[i].queues});
+    tasks_[i].origin = processors.add_origin({.program = &program,
+                                              .pe = program.pe(),
+                                              .launch = numbers.empty() ? number : numbers[i],
+                                              .queues = tasks_[i].queues,
+                                              .fingerprint = fingerprints.empty() ? 0 : fingerprints[i]});
   }
 }
 

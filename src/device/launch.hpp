@@ -16,9 +16,11 @@ class KernelLaunch : public ControlRequest {
   /// Programs that send and receive do so over `wiring`, which must be installed when they start; a
   /// SimulationError if it does not have the directions they name. `numbers`: of each program, if they belong to
   /// several requests.
+  /// `fingerprints`: of each program, if they are known.
   KernelLaunch(Processors& processors, std::uint32_t number, int sip,
                std::vector<std::shared_ptr<const isa::Program>> programs, const WiringPtr& wiring = nullptr,
-               const std::vector<std::uint32_t>& numbers = {});
+               const std::vector<std::uint32_t>& numbers = {},
+               const std::vector<std::uint64_t>& fingerprints = {});
 
   /// Called at the host when the launch has completed.
   std::function<void(KernelLaunch&)> on_complete;

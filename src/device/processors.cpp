@@ -81,7 +81,7 @@ Pe& Processors::pe(PeCoord at) {
 std::uint32_t Processors::add_origin(Origin origin) {
   if (origin.program != nullptr) {
     origin.has_commands = !origin.program->commands().empty();
-    if (notes_fingerprints_) origin.fingerprint = origin.program->fingerprint();
+    if (notes_fingerprints_ && origin.fingerprint == 0) origin.fingerprint = origin.program->fingerprint();
   }
   return origins_.add(origin);
 }

@@ -41,6 +41,7 @@ class Processors {
   const Origins& origins() const { return origins_; }
   /// From now on programs may go before the run has ended: what is asked of them later is noted when they come.
   void note_fingerprints() { notes_fingerprints_ = true; }
+  bool notes_fingerprints() const { return notes_fingerprints_; }
 
   QueueBook& queues() { return book_; }
   /// The directions a program names in a wiring; null if it names none. A SimulationError if the PE is not wired

@@ -13,6 +13,7 @@
 #include "runtime/clock.hpp"
 #include "runtime/energy_meter.hpp"
 #include "runtime/host_image.hpp"
+#include "runtime/program_set.hpp"
 #include "runtime/repeats.hpp"
 #include "runtime/run_data.hpp"
 
@@ -218,6 +219,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   std::vector<std::unique_ptr<Stream>> streams_;
   std::shared_ptr<const isa::Program> recorded_last_;
   isa::ProgramBook bodies_;
+  ProgramSets program_sets_;
   std::vector<Launches> launches_;             // per SIP
   std::vector<std::size_t> without_programs_;  // per SIP: the first launches, of which they are gone
   HostThread main_;

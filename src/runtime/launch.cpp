@@ -188,10 +188,13 @@ std::shared_ptr<Request> Engine::launch(const LaunchSpec& spec,
     programs.push_back(recorded_last_ = std::make_shared<const isa::Program>(std::move(program)));
   }
   if (options_.log == LogStorage::memory) check_room_for_records(spec.name, programs, processors_.spec());
+  // Parts of a joint launch never come again.
+  ProgramSetPtr set = spec.joint ? std::make_shared<const ProgramSet>(std::move(programs))
+                                 : program_sets_.share(std::move(programs));
   const int sip = spec.targets.front().sip;
   const auto request =
       std::make_shared<LaunchRequest>(processors_, static_cast<std::uint32_t>(requests_.size()), sip,
-                                      spec.name, std::move(programs), spec.wiring, spec.joint);
+                                      spec.name, std::move(set), spec.wiring, spec.joint);
   request->note = spec.note;
   request->compulsory = spec.compulsory;
   for (const auto& other : spec.after) request->comes_after(other);

@@ -28,12 +28,10 @@ bool in_same_place(const Storage& a, const Storage& b) {
 }
 
 bool operator==(const Question& a, const Question& b) {
-  const auto same_program = [](const auto& x, const auto& y) {
-    return alike(x, y, [](const isa::Program& p, const isa::Program& q) { return p == q; });
-  };
+  const auto same_programs = [](const ProgramSet& x, const ProgramSet& y) { return x == y; };
   return a.comes_again && b.comes_again && a.phase == b.phase && a.stream == b.stream && a.rows == b.rows &&
          a.wiring == b.wiring && alike(a.storage, b.storage, in_same_place) &&
-         std::ranges::equal(a.programs, b.programs, same_program);
+         alike(a.programs, b.programs, same_programs);
 }
 
 std::uint64_t Question::digest() const {
@@ -42,8 +40,8 @@ std::uint64_t Question::digest() const {
   hash.add(static_cast<std::uint64_t>(stream));
   if (storage) hash.add(storage->base.raw());
   for (const Rows& r : rows) hash.add(r.address.raw()), hash.add(static_cast<std::uint64_t>(r.row_bytes));
-  hash.add(programs.size());
-  if (!programs.empty()) hash.add(programs.front()->fingerprint());
+  hash.add(programs ? programs->programs().size() : 0);
+  if (programs && !programs->programs().empty()) hash.add(programs->fingerprint(0));
   return hash.value();
 }
 

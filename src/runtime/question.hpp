@@ -6,13 +6,11 @@
 #include <vector>
 
 #include "device/installed_wiring.hpp"
-#include "kernbench/program.hpp"
 #include "kernbench/torch.hpp"
+#include "runtime/program_set.hpp"
 #include "runtime/storage.hpp"
 
 namespace kernbench::runtime {
-
-using Programs = std::vector<std::shared_ptr<const isa::Program>>;
 
 struct Question {
   /// Rows of a transfer.
@@ -26,7 +24,7 @@ struct Question {
   int stream;
   std::shared_ptr<const Storage> storage = nullptr;  // that is mapped, or unmapped
   std::vector<Rows> rows = {};                       // that are read or written
-  Programs programs = {};
+  ProgramSetPtr programs = nullptr;
   device::WiringPtr wiring = nullptr;
   bool comes_again = true;  // false: two of these are never the same
 

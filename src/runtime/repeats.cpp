@@ -29,10 +29,7 @@ std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
 
 std::uint64_t work_of(const Request& request) {
   if (request.phase() != Phase::launch) return 0;
-  std::uint64_t commands = 0;
-  for (const auto& program : static_cast<const LaunchRequest&>(request).programs())
-    commands += program->commands().size();
-  return commands;
+  return static_cast<const LaunchRequest&>(request).program_set()->commands();
 }
 
 }  // namespace

@@ -170,27 +170,34 @@ Question InstallRequest::question() const {
 }
 
 LaunchRequest::LaunchRequest(device::Processors& processors, std::uint32_t number, int sip, std::string name,
-                             Programs programs, const device::WiringPtr& wiring,
+                             ProgramSetPtr programs, const device::WiringPtr& wiring,
                              std::shared_ptr<JointLaunch> joint)
     : Request(Phase::launch, std::move(name)),
       processors_(processors),
       programs_(std::move(programs)),
       wiring_(wiring),
-      joint_(std::move(joint)) {
+      joint_(std::move(joint)),
+      is_joint_(joint_ != nullptr) {
   if (joint_)
     origin_ = host_origin(processors, sip, number);
   else
-    at_work_ = std::make_unique<device::KernelLaunch>(processors, number, sip, programs_, wiring);
+    at_work_ = std::make_unique<device::KernelLaunch>(
+        processors, number, sip, programs_->programs(), wiring, std::vector<std::uint32_t>(),
+        processors.notes_fingerprints() ? programs_->fingerprints() : std::vector<std::uint64_t>());
 }
 
 const WrittenBytes& LaunchRequest::writes() const {
-  if (!writes_) writes_.emplace(programs_);
-  return *writes_;
+  static const WrittenBytes none;
+  return dropped_ ? none : programs_->writes();
 }
 
 void LaunchRequest::drop_programs() {
-  writes_.emplace();
-  if (!wiring_ || taken_over_) programs_ = {};
+  static const auto none = std::make_shared<const ProgramSet>();
+  dropped_ = true;
+  if (!wiring_ || taken_over_)
+    programs_ = none;
+  else if (programs_.use_count() == 1)
+    programs_->forget_writes();
 }
 
 void LaunchRequest::leave(const Cause& before) {
@@ -212,12 +219,12 @@ Question LaunchRequest::question() const {
           .stream = stream().number(),
           .programs = programs_,
           .wiring = wiring_,
-          .comes_again = !joint_};
+          .comes_again = comes_again()};
 }
 
 std::pair<std::uint32_t, std::uint32_t> LaunchRequest::origins() const {
   if (joint_) return {origin_, 1};
-  return {at_work_->first_origin(), static_cast<std::uint32_t>(programs_.size()) + 1};
+  return {at_work_->first_origin(), static_cast<std::uint32_t>(programs().size()) + 1};
 }
 
 void LaunchRequest::take_over(const Request& like, OpRef record) {

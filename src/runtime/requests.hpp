@@ -7,6 +7,7 @@
 #include "device/install.hpp"
 #include "device/request.hpp"
 #include "kernbench/ndarray.hpp"
+#include "runtime/program_set.hpp"
 #include "runtime/region.hpp"
 #include "runtime/storage.hpp"
 #include "runtime/stream.hpp"
@@ -151,11 +152,15 @@ class JointLaunch {
 class LaunchRequest final : public Request {
  public:
   LaunchRequest(device::Processors& processors, std::uint32_t number, int sip, std::string name,
-                Programs programs, const device::WiringPtr& wiring,
+                ProgramSetPtr programs, const device::WiringPtr& wiring,
                 std::shared_ptr<JointLaunch> joint = nullptr);
-  const Programs& programs() const { return programs_; }
-  /// What they may write to memory; worked out when it is asked for first.
+  const Programs& programs() const { return programs_->programs(); }
+  /// The same; launches with equal programs may have it in common.
+  const ProgramSetPtr& program_set() const { return programs_; }
+  /// What they may write to memory.
   const WrittenBytes& writes() const;
+  /// False: it is part of a joint launch, and two of these are never the same.
+  bool comes_again() const { return !is_joint_; }
   /// Whose queues they may use; null: none.
   const device::WiringPtr& wiring() const { return wiring_; }
   /// Nobody will ask for them any more, nor for what they write. Those that send stay if the machine knows of them: messages on
@@ -176,13 +181,14 @@ class LaunchRequest final : public Request {
   void take_over(const Request& like, device::OpRef record) override;
 
   device::Processors& processors_;
-  Programs programs_;
-  mutable std::optional<WrittenBytes> writes_;
+  ProgramSetPtr programs_;
   const device::WiringPtr wiring_;
   std::unique_ptr<device::KernelLaunch> at_work_;
   std::shared_ptr<JointLaunch> joint_;
+  const bool is_joint_;
   std::uint32_t origin_ = 0;  // of a part of a joint launch
   bool taken_over_ = false;   // the machine never saw it
+  bool dropped_ = false;      // the programs, or what they write
   Time pe_exec_;
   int late_starts_ = 0;
 };

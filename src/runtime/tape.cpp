@@ -80,7 +80,8 @@ std::size_t Tape::bytes() const {
   std::size_t bytes = 0;
   for (const Part& part : parts) bytes += part.records.size() * sizeof(OpRecord);
   for (const Asked& one : asked)
-    for (const auto& program : one.question.programs) bytes += program->memory_bytes();
+    if (one.question.programs)
+      for (const auto& program : one.question.programs->programs()) bytes += program->memory_bytes();
   return bytes;
 }
 
@@ -98,8 +99,8 @@ void TapeShift::add_origins(std::uint32_t asked, std::uint32_t first) {
   const Tape::Asked& one = tape_.asked[asked];
   for (std::uint32_t i = 0; i < one.origins; ++i) {
     // The host's part is the first; those of programs follow.
-    const bool host = one.question.programs.empty() || i == 0;
-    const int sip = host ? -1 : one.question.programs[i - 1]->pe().sip;
+    const bool host = !one.question.programs || i == 0;
+    const int sip = host ? -1 : one.question.programs->programs()[i - 1]->pe().sip;
     origins_[one.place + i] = {first + i, static_cast<std::uint16_t>(sip + 1)};
   }
 }

@@ -111,6 +111,27 @@ TEST(Repeats, WhatWasTakenOverIsSimulatedIfSomethingElseFollows) {
 }
 
 // Tensors that are made and dropped in each round lie where those of the round before did.
+// The third is taken over from the second, whose programs are kept; with a log, those of the first are there too.
+TEST(Repeats, LaunchesWithEqualProgramsHaveThemInCommon) {
+  for (const auto log : {LogStorage::memory, LogStorage::none}) {
+    Torch torch(small(), {.data = false, .log = log});
+    Tensor x = torch.empty({32, 64}, i32, kColumns), y = torch.empty({32, 64}, i32, kColumns);
+    torch.synchronize();
+    std::vector<ProgramSetPtr> sets;
+    torch.engine().watch_launches([&](const LaunchRequest& launch) { sets.push_back(launch.program_set()); });
+    for (int i = 0; i < 3; ++i) torch.wait(torch.launch("add", add_often, x, 5));
+    torch.wait(torch.launch("add", add_often, y, 5));
+    torch.wait(torch.launch("add", add_often, x, 6));
+    ASSERT_EQ(sets.size(), 5u);
+    EXPECT_EQ(sets[1], sets[2]);
+    EXPECT_NE(sets[2], sets[3]);
+    EXPECT_NE(sets[2], sets[4]);
+    EXPECT_EQ(sets[0]->fingerprints(), sets[1]->fingerprints());
+    EXPECT_EQ(sets[0]->fingerprint(31), sets[0]->programs()[31]->fingerprint());
+    EXPECT_EQ(torch.taken_over(), 1u);
+  }
+}
+
 TEST(Repeats, MapsAndUnmapsAreTakenOverAndMmusKnowWhatIsLeft) {
   const auto both = run_both([](Torch& torch) {
     Tensor x = torch.zeros({32, 64}, i32, kColumns);
