@@ -25,6 +25,12 @@ class ByteTotals {
     room_ = std::max(kFewest, 2 * entries_.size());
   }
 
+  /// All are there: gives back what it took too much.
+  void trim() {
+    put_in_order();
+    entries_.shrink_to_fit();
+  }
+
   /// In the order of their keys.
   typename Entries::const_iterator begin() const { return put_in_order().begin(); }
   typename Entries::const_iterator end() const { return put_in_order().end(); }

@@ -10,6 +10,7 @@
 #include <numeric>
 
 #include "base/memory.hpp"
+#include "bench/launch_work.hpp"
 #include "ccl/plan.hpp"
 #include "kernbench/distributed.hpp"
 #include "kernbench/error.hpp"
@@ -21,48 +22,6 @@ namespace {
 
 using runtime::Engine;
 using runtime::Phase;
-
-/// What each launch asks for, counted as it is submitted; by number of request.
-using Workloads = std::map<std::uint32_t, Workload>;
-
-topology::NodeId slot_node(const topology::Graph& graph, address::MemorySpace space, PeCoord pe) {
-  switch (space) {
-    case address::MemorySpace::Hbm:
-      return graph.hbm_ctrl(pe);
-    case address::MemorySpace::Sram:
-      return graph.sram(pe.in_cube());
-    case address::MemorySpace::Tcm:
-      return graph.pe(pe, topology::NodeKind::pe_tcm);
-  }
-  KB_ASSERT(false, "slots in an unknown memory");
-}
-
-/// The queues that a program of a launch may use.
-Queues queues_of(const topology::Graph& graph, const device::WiringPtr& wiring, PeCoord pe) {
-  if (!wiring) return {};
-  return [&graph, wiring, pe](std::string_view direction) -> std::optional<QueueSlots> {
-    const device::QueueRules& rules = wiring->rules();
-    for (const auto& end : wiring->ends(pe))
-      if (end.direction == direction)
-        return QueueSlots{end.peer, slot_node(graph, rules.memory, end.peer),
-                          slot_node(graph, rules.memory, pe), rules.slot_size * rules.slots};
-    return std::nullopt;
-  };
-}
-
-void count_launches(Engine& engine, Workloads& works) {
-  engine.watch_launches([&, nothing = Workload(engine.machine(), engine.device().graph())](
-                            const runtime::LaunchRequest& launch) {
-    Workload& work = works.try_emplace(launch.number(), nothing).first->second;
-    for (const auto& program : launch.programs())
-      work.add(
-          *program,
-          [&](PeCoord pe, address::VirtAddr begin, Bytes size, auto& out) {
-            return engine.find_memory(pe, begin, size, out);
-          },
-          queues_of(engine.device().graph(), launch.wiring(), program->pe()));
-  });
-}
 
 RunProgress progress_of(Engine& engine, const runtime::Progress& clock) {
   RunProgress progress{.done = engine.requests().size(),
@@ -130,11 +89,11 @@ TrafficTotals traffic_of(const std::vector<LaunchResult>& launches,
 }
 
 /// Queues that held launches up because they hold too little.
-void add_warnings(RunResult& result, Engine& engine, const Workloads& works) {
+void add_warnings(RunResult& result, Engine& engine, const LaunchWorks& works) {
   std::map<std::pair<std::string, Bytes>, std::pair<device::QueueRules, std::set<Workload::Crowded>>> queues;
   for (const auto& request : engine.requests()) {
     if (request->phase() != Phase::launch || !works.contains(request->number())) continue;
-    const auto& crowded = works.at(request->number()).crowded();
+    const auto& crowded = works.at(request->number())->work().crowded();
     if (crowded.empty()) continue;
     const device::WiringPtr& wiring = static_cast<const runtime::LaunchRequest&>(*request).wiring();
     auto& [rules, ways] = queues[{wiring->name(), wiring->rules().slot_size}];
@@ -151,15 +110,15 @@ void add_warnings(RunResult& result, Engine& engine, const Workloads& works) {
 }
 
 /// Traces of launches with their bounds, and what they moved.
-void add_launches(RunResult& result, Engine& engine, const Workloads& works) {
+void add_launches(RunResult& result, Engine& engine, const LaunchWorks& works) {
   std::vector<std::pair<Time, const Workload*>> begun;  // with what the launch of the same place did
   std::map<int, StreamBound> of_stream;
   for (const auto& request : engine.requests()) {
     if (request->phase() != Phase::launch || !request->done()) continue;
-    const Workload& work = works.at(request->number());
-    result.launches.push_back({request->trace(), lower_bound(work), request->number()});
+    const LaunchWork& work = *works.at(request->number());
+    result.launches.push_back({request->trace(), work.bound(), request->number()});
     const LaunchResult& launch = result.launches.back();
-    begun.emplace_back(launch.trace.submitted + launch.trace.queued, &work);
+    begun.emplace_back(launch.trace.submitted + launch.trace.queued, &work.work());
     of_stream[request->stream().number()].add(launch.bound);
   }
   for (const auto& [stream, bound] : of_stream)
@@ -186,10 +145,10 @@ void add_work(LaunchFigures& figures, const Workload& work) {
     figures.hbm = std::max(figures.hbm, work.slice_bandwidth().time_for(bytes));
 }
 
-LaunchFigures figures_of(Engine& engine, const Workload& work, const runtime::Request& request) {
+LaunchFigures figures_of(Engine& engine, const LaunchWork& launch, const runtime::Request& request) {
   LaunchFigures figures;
-  const LowerBound bound = lower_bound(work);
-  figures.lower_bound = bound.time, figures.bound_by = bound.resource;
+  const Workload& work = launch.work();
+  figures.lower_bound = launch.bound().time, figures.bound_by = launch.bound().resource;
   add_work(figures, work);
   if (engine.options().log == runtime::LogStorage::none) return figures;
   figures.summary = trace::summarize_launch(engine.books().log.records(), engine.processors().origins(),
@@ -225,8 +184,8 @@ void add_run(RunResult& result, const Torch& torch, int threads, bool look_for_h
 }
 
 /// What launches asked for, found after the fact: the memory that a PE saw when it ran.
-Workloads count_afterwards(Engine& engine) {
-  Workloads works;
+LaunchWorks count_afterwards(Engine& engine) {
+  std::map<std::uint32_t, Workload> works;
   const Workload nothing(engine.machine(), engine.device().graph());
   runtime::Facts facts(engine.books());
   const auto& origins = engine.processors().origins();
@@ -242,7 +201,9 @@ Workloads count_afterwards(Engine& engine) {
         },
         queues_of(engine.device().graph(), wiring, origin.program->pe()));
   }
-  return works;
+  LaunchWorks all;
+  for (auto& [launch, work] : works) all[launch] = std::make_shared<const LaunchWork>(std::move(work));
+  return all;
 }
 
 RunResult begin_result(const Bench& bench, const Options& options, const topology::Machine& machine,
@@ -317,9 +278,12 @@ class BenchJob {
   /// What it throws is noted, for whoever keeps runs.
   void host(Torch& torch) {
     engine_ = &torch.engine();
-    count_launches(*engine_, works_);
+    engine_->watch_launches(
+        [this, counter = std::make_shared<LaunchCounter>(*engine_)](const runtime::LaunchRequest& launch) {
+          works_[launch.number()] = counter->count(launch);
+        });
     result_.report.figures_from([this](const runtime::Handle& launch) {
-      return figures_of(*engine_, works_.at(launch.request()->number()), *launch.request());
+      return figures_of(*engine_, *works_.at(launch.request()->number()), *launch.request());
     });
     try {
       configure(torch);
@@ -368,7 +332,7 @@ class BenchJob {
   const Bench& bench_;
   const RunOptions& how_;
   RunResult result_;
-  Workloads works_;
+  LaunchWorks works_;  // counted as they are submitted
   Engine* engine_ = nullptr;
 };
 

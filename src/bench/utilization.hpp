@@ -1,8 +1,11 @@
 // How busy the machine was during launches, as fractions of what it can do.
 #pragma once
 
-#include <map>
+#include <array>
+#include <cstddef>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "bench/workload.hpp"
 #include "kernbench/trace.hpp"
@@ -30,9 +33,12 @@ class TrafficTotals {
     Time window;  // in which launches used it
     Time until;   // the end of the last of them
   };
-  std::map<topology::LinkId, Use> links_;
-  double slice_ns_ = 0;  // bytes ÷ bandwidth, summed over slices
-  Time slice_window_;    // summed over slices
+  static constexpr std::size_t kPage = 256;
+  Use& use_of(topology::LinkId link);
+
+  std::vector<std::unique_ptr<std::array<Use, kPage>>> links_;  // by link, page by page; null: none of them
+  double slice_ns_ = 0;                                         // bytes ÷ bandwidth, summed over slices
+  Time slice_window_;                                           // summed over slices
 };
 
 }  // namespace kernbench::bench

@@ -387,6 +387,12 @@ void Workload::add(const isa::Program& program, const Translate& translate, cons
   use_port(dma, tcm, counter.tcm_write());
 }
 
+void Workload::trim() {
+  links_.trim();
+  needed_.trim();
+  pes_.shrink_to_fit();
+}
+
 void Workload::cross(NodeId from, NodeId to, Bytes traffic, Bytes needed) {
   for (const LinkId link : graph_.route(from, to)) {
     links_.add(link, rates_->on_link(traffic));

@@ -56,6 +56,9 @@ class Workload {
   /// will say what is wrong.
   void add(const isa::Program& program, const Translate& translate, const Queues& queues = {});
 
+  /// All programs are there: gives back what it took too much.
+  void trim();
+
   const topology::Graph& graph() const { return graph_; }
   const std::vector<PeWork>& pes() const { return pes_; }
   /// What the vector unit does that has most to do, by name of the operation.
