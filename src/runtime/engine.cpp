@@ -68,7 +68,9 @@ Stream& Engine::add_stream(int sip) {
 }
 
 void Engine::set_device(int sip) {
-  if (std::ranges::find(devices_, sip) == devices_.end()) {
+  const auto place = static_cast<std::size_t>(sip);  // mostly: there may be as many as PEs
+  const bool is_there = sip >= 0 && place < devices_.size() && devices_[place] == sip;
+  if (!is_there && std::ranges::find(devices_, sip) == devices_.end()) {
     std::vector<std::string> known;
     for (const int d : devices_) known.push_back(std::to_string(d));
     throw InputError({"runtime.no-device", "", fmt::format("there is no device {} to set", sip),

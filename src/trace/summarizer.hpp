@@ -44,12 +44,13 @@ class Summarizer {
     Time first_start = Time::never(), last_end;
   };
 
-  PeWork& work_of(const device::OpRecord& record, PeCoord pe);
+  PeWork& work_of(PeCoord pe);
   void add_launch(PeWork& pe, const device::OpRecord& record, const From& from);
   PeSummary summary_of(PeCoord at, PeWork& pe);
 
   std::map<PeCoord, PeWork> pes_;
-  std::vector<PeWork*> by_origin_;  // of pes_, as far as they were asked for
+  std::vector<std::vector<std::vector<PeWork*>>>
+      by_place_;  // of pes_, as far as they were asked for: by SIP, cube and PE
   std::map<LaunchKey, Window> windows_;
 };
 

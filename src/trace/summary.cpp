@@ -70,9 +70,13 @@ Utilization utilization(const EngineUses& engines, Time exec) {
 
 }  // namespace
 
-Summarizer::PeWork& Summarizer::work_of(const OpRecord& record, PeCoord pe) {
-  if (record.origin >= by_origin_.size()) by_origin_.resize(record.origin + 1);
-  PeWork*& known = by_origin_[record.origin];
+Summarizer::PeWork& Summarizer::work_of(PeCoord pe) {
+  const auto at = [](auto& all, int i) -> auto& {
+    const auto place = static_cast<std::size_t>(i);
+    if (place >= all.size()) all.resize(place + 1);
+    return all[place];
+  };
+  PeWork*& known = at(at(at(by_place_, pe.sip), pe.cube), pe.pe);
   if (known == nullptr) known = &pes_[pe];
   return *known;
 }
@@ -88,7 +92,7 @@ void Summarizer::add(const OpRecord& r, const From& from) {
     return;
   }
   if (from.pe.cube < 0) return;
-  PeWork& pe = work_of(r, from.pe);
+  PeWork& pe = work_of(from.pe);
   const auto engine = engine_of(r.kind);
   if (!engine) return add_launch(pe, r, from);
   EngineUse& use = pe.uses.*kEngines[*engine];
@@ -98,7 +102,7 @@ void Summarizer::add(const OpRecord& r, const From& from) {
 }
 
 void Summarizer::settle(PeCoord pe) {
-  for (IntervalUnion& busy : pes_[pe].busy) busy.settle();
+  for (IntervalUnion& busy : work_of(pe).busy) busy.settle();
 }
 
 /// The way to a PE ends with its start.
