@@ -69,9 +69,6 @@ class OpRowWriter {
   const OpNumbers& numbers_;
 };
 
-/// A row that cannot be what was written.
-struct BadRow {};
-
 /// Makes records of rows again.
 class OpRowReader {
  public:

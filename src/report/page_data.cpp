@@ -153,7 +153,7 @@ Json phases_json(const SavedRun& run, const PageOps& ops) {
     Json phases = Json::array();
     for (const auto& [phase, resource] : names[ops.kinds[kind]])
       phases.push_back({{"resource", resource},
-                        {"ps", ops.phase_sums[kind].at(static_cast<std::size_t>(phase - 1)).ps()}});
+                        {"ps", ops.phase_sums[kind].at(static_cast<std::size_t>(phase) - 1).ps()}});
     list.push_back({{"kind", ops.kinds[kind]}, {"phases", std::move(phases)}});
   }
   return list;

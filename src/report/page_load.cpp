@@ -65,9 +65,10 @@ std::vector<LoadRow> all_rows(const SavedRun& run, const std::vector<EngineLoad>
         {"link", static_cast<std::uint32_t>(load.link), "link", names[load.link], load.utilization});
   for (const auto& [path, load] : memory_loads(links, loads))
     rows.push_back({"node", graph.find(path).index, "memory", path, load});
-  for (const EngineLoad& load : engines)
-    rows.push_back({"node", graph.pe(load.pe, topology::NodeKind::pe_dma).index, load.engine,
-                    to_string(load.pe), load.busy});
+  for (const EngineLoad& load : engines) {
+    const std::string pe = to_string(load.pe);  // the file's: there may be none such in the machine
+    rows.push_back({"node", graph.find(pe + ".pe_dma").index, load.engine, pe, load.busy});
+  }
   for (LoadRow& row : rows)
     for (const double load : row.load) row.total += load;
   return rows;

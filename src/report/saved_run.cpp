@@ -72,7 +72,7 @@ Json value_json(const TableReader& row, int column) {
     case Statement::Type::null:
       return nullptr;
     case Statement::Type::integer:
-      return row.integer(column);
+      return row.bits(column);
     case Statement::Type::real:
       return row.real(column);
     case Statement::Type::text:
@@ -171,12 +171,12 @@ class SavedRun::Content {
     RowHash hash;
     std::optional<TableSum> whole;
     while (rows.next()) {
-      const TableSum sum{rows.integer(1), static_cast<std::uint64_t>(rows.integer(2))};
+      const TableSum sum{rows.integer(1), static_cast<std::uint64_t>(rows.bits(2))};
       if (rows.text(0) == "~") {
         whole = sum;
         continue;
       }
-      hash.add(rows.text(0)), hash.add(rows.integer(1)), hash.add(rows.integer(2));
+      hash.add(rows.text(0)), hash.add(rows.integer(1)), hash.add(rows.bits(2));
       sums_[std::string(rows.text(0))] = sum;
     }
     if (!whole || whole->hash != hash.sum().hash || whole->rows != static_cast<std::int64_t>(sums_.size()))
@@ -188,7 +188,8 @@ class SavedRun::Content {
     const auto count = document_.at("buckets").get<std::int64_t>(),
                length = document_.at("bucket_ps").get<std::int64_t>(),
                total = document_.at("total_ps").get<std::int64_t>();
-    if (count < 1 || count > kMostBuckets || length < 1 || total < 0 || (total - 1) / length >= count)
+    if (count < 1 || count > kMostBuckets || length < 1 || length > kMostOfAnything / count || total < 0 ||
+        (total - 1) / length >= count)
       refuse_damaged(path_, "its buckets of time");
   }
 
@@ -221,7 +222,7 @@ trace::RunInfo SavedRun::Content::read_info() const {
     info.origins.push_back({{place(2), place(3), place(4)},
                             static_cast<std::uint32_t>(row.integer(1)),
                             std::string(row.text(5)),
-                            static_cast<std::uint64_t>(row.integer(6)),
+                            static_cast<std::uint64_t>(row.bits(6)),
                             {}});
   });
   each("commands", [&](const TableReader& row) {
@@ -429,8 +430,12 @@ SavedPath SavedRun::Content::critical_path(const SavedRun& run) const {
   const std::vector<SavedLine> source = run.lines();
   const std::vector<SavedProgram> owners = run.programs();
   std::map<std::string, Time> resources, reasons, places;
+  Time last;
   for (const SavedPiece& piece : path.pieces) {
+    if (piece.begin < last || piece.end < piece.begin)
+      refuse_damaged(path_, "its critical path goes back in time");
     const Time time = piece.end - piece.begin;
+    last = piece.end;
     resources[piece.what] += time, reasons[piece.reason] += time;
     const std::string place = piece.line ? source.at(static_cast<std::size_t>(*piece.line)).place()
                                          : owners.at(static_cast<std::size_t>(piece.program)).name;

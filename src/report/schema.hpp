@@ -19,6 +19,11 @@ namespace kernbench::report {
 
 inline constexpr std::int64_t kSchemaVersion = 1;
 inline constexpr std::int64_t kApplicationId = 0x4B426E63;  // "KBnc"
+/// Counts and times of a run stay below; 2⁶¹ ps are 26 days. Three of them can be added up.
+inline constexpr std::int64_t kMostOfAnything = std::int64_t{1} << 61;
+
+/// What no run has written.
+struct BadRow {};
 
 struct TableSpec {
   std::string_view name;
@@ -140,8 +145,15 @@ class TableReader {
   TableSum sum() const { return hash_.sum(); }
 
   bool is_null(int column) const { return rows_.is_null(column); }
-  std::int64_t integer(int column) const { return rows_.integer(column); }
+  /// A number, a count or a time. Throws BadRow where it is beyond all measure.
+  std::int64_t integer(int column) const {
+    const std::int64_t value = rows_.integer(column);
+    if (value > kMostOfAnything || value < -kMostOfAnything) throw BadRow();
+    return value;
+  }
   std::optional<std::int64_t> maybe_integer(int column) const;
+  /// 64 bits that count nothing, such as a hash.
+  std::int64_t bits(int column) const { return rows_.integer(column); }
   double real(int column) const { return rows_.real(column); }
   std::string_view text(int column) const { return rows_.text(column); }
   Statement::Type type(int column) const { return rows_.type(column); }

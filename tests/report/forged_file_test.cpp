@@ -161,6 +161,36 @@ TEST_F(ForgedFile, WithAReasonThatDoesNotExistIsRefused) {
   }
 }
 
+// Adding such times up would overflow.
+TEST_F(ForgedFile, WithTimesThatNoRunReachesIsRefused) {
+  for (const char* change :
+       {"launches SET total_ps = 9223372036854775807 WHERE submitted_ps > 0",
+        "critical_path SET begin_ps = -9223372036854775808 WHERE id = 1",
+        "critical_path SET end_ps = begin_ps - 1 WHERE id = 1", "links SET busy_ps = 1e999",
+        "phase_names SET phase = -9223372036854775808 WHERE phase = 1",
+        "run SET value = 9223372036854775807 WHERE key = 'bucket_ps'"}) {
+    std::filesystem::copy_file(file("tiles"), file("forged"),
+                               std::filesystem::copy_options::overwrite_existing);
+    Forgery(file("forged")).run(fmt::format("UPDATE {}", change));
+    try {
+      look_at(file("forged"));
+      ADD_FAILURE() << "it was read after UPDATE " << change;
+    } catch (const InputError& error) {
+      EXPECT_EQ(error.id(), "run-file.damaged") << change;
+    }
+  }
+}
+
+TEST_F(ForgedFile, WithAPeThatTheMachineDoesNotHaveIsRefused) {
+  Forgery(file("tiles")).run("UPDATE ops SET cube = 2147483647 WHERE kind = 'tile_gemm'");
+  try {
+    html_page({SavedRun::open(file("tiles"))}, registry_.components, {});
+    FAIL() << "it was shown";
+  } catch (const InputError& error) {
+    EXPECT_EQ(error.id(), "topology.unknown-node");
+  }
+}
+
 TEST_F(ForgedFile, IsReadOrRefused) {
   look_at(file("queues"));
   look_at(file("tiles"));
