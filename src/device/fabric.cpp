@@ -333,7 +333,6 @@ Time Fabric::serve_in_order(Packet& packet, const Hop& hop, Time now) {
 /// served before it came, but nobody has seen that yet: take it back and serve them again, behind it.
 Time Fabric::serve_among(Packet& packet, const Hop& hop) {
   LinkState& l = *hop.state;
-  if (l.last && l.last->landing) stop_before(*l.last, l.last->hop[1]);
   Packet* behind = take_back_behind(l, packet.message->key_);
   const Time wait = serve(packet, hop, l.instant);
   serve_again(behind);
@@ -414,9 +413,11 @@ Time Fabric::serve(Packet& packet, const Hop& hop, Time head_arrival) {
   return start - head_arrival;
 }
 
-/// Behind those that are on the link, but for one that goes on without a stop.
+/// Behind those that are on the link, but for one that goes on without a stop. If that came at this instant, too, it may have to be
+/// taken back with this one: it stops behind the link.
 void Fabric::follow_up(Packet& packet, LinkState& l) {
   Packet* ahead = std::exchange(l.last, &packet);
+  if (ahead && ahead->landing && ahead->came == packet.came) stop_before(*ahead, ahead->hop[1]);
   packet.behind = packet.next = nullptr;
   if (!ahead || ahead->landing) return l.domain->partition_.schedule_at(packet, leap(packet));
   packet.next = ahead;

@@ -1,6 +1,8 @@
 // Packets that cross free links without a stop: what that spares, what happens when somebody comes between, and that nobody can tell.
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "device/traffic.hpp"
 
 namespace kernbench::device::leap_test {
@@ -95,6 +97,30 @@ TEST(Leap, WhoComesBetweenGoesFirst) {
     EXPECT_EQ(b.delivered, b_sent + b.route->latency + b.route->pace.full());
     EXPECT_EQ(a.delivered, a.route->latency + a.route->pace.full() + wait);
     EXPECT_EQ(cube.fabric.use(meeting.link).deepest_wait, wait);
+  }
+}
+
+/// When messages of three PEs are delivered whose heads would all reach the last link but one at 100 ns.
+std::vector<Time> meet_before_the_end(int end, std::array<int, 3> pes, FabricOptions options) {
+  Cube cube({}, options);
+  std::vector<std::unique_ptr<Silent>> messages;
+  for (const int pe : pes) {
+    messages.push_back(std::make_unique<Silent>(cube, cube.dma(pe), cube.tcm(end), 64_B));
+    messages.back()->send_at(100_ns - messages.back()->route->hops.rbegin()[1].before);
+  }
+  cube.simulation.run();
+  std::vector<Time> delivered;
+  for (const auto& message : messages) delivered.push_back(message->delivered);
+  return delivered;
+}
+
+// Whoever comes first and goes on without a stop may have to go behind those who come after it at the same instant.
+TEST(Leap, ThreeWhoMeetAtOneInstantGoInTheirOrder) {
+  for (int number = 0; number < 8 * 8 * 8 * 8; ++number) {
+    const int end = number % 8, a = number / 8 % 8, b = number / 64 % 8, c = number / 512;
+    if (a >= b || b >= c || a == end || b == end || c == end) continue;
+    EXPECT_EQ(meet_before_the_end(end, {a, b, c}, {}), meet_before_the_end(end, {a, b, c}, kPacketByPacket))
+        << a << ' ' << b << ' ' << c << " to " << end;
   }
 }
 
