@@ -97,8 +97,8 @@ class Message : private Leaving, private Delivery {
   Purpose purpose = Purpose::data;
 
  private:
+  // Those who get it look at these while it is under way: nothing that changes then may lie in the same byte.
   bool short_tail_ : 1 = false;  // the last packet is not like the others
-  bool waits_ : 1 = false;       // for those who make its packets
   bool looked_at_ : 1 = true;    // packet by packet, by who gets it
 
  public:
@@ -107,11 +107,8 @@ class Message : private Leaving, private Delivery {
   std::uint32_t rank = 0;
 
   /// Only so many packets as `ready` has times for may leave; the others when it has: see `Fabric::more_is_ready`.
-  void wait_for_packets() { waits_ = true; }
-  void forget_ready() {
-    ready.clear();
-    waits_ = false;
-  }
+  void wait_for_packets() { ready.wait_for_more(); }
+  void forget_ready() { ready.clear(); }
 
   /// Whether who gets it looks at packets as they come: else none of `on_packet`, `on_run` and `on_run_cut` is called.
   void look_at_packets(bool look) { looked_at_ = look; }
@@ -164,11 +161,11 @@ class Message : private Leaving, private Delivery {
   bool is_measured(std::int64_t p) const { return p + 1 == packets_ && short_tail_; }
   void measure_tail();
   Time ready_at(std::int64_t p) const {
-    if (waits_ && p >= ready.packets()) return Time::never();
+    if (ready.waits_for_more() && p >= ready.packets()) return Time::never();
     return ready.empty() ? Time() : ready[p];
   }
   /// Whether it is known of all packets when they may leave.
-  bool knows_all() const { return !waits_ || ready.packets() == packets_; }
+  bool knows_all() const { return !ready.waits_for_more() || ready.packets() == packets_; }
   sim::Event& leaving() { return static_cast<Leaving&>(*this); }
   sim::Event& delivery() { return static_cast<Delivery&>(*this); }
 

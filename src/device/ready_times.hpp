@@ -22,7 +22,11 @@ class ReadyTimes {
   void clear() {
     steps_.clear();
     step_ = 0;
+    more_ = false;
   }
+  /// Packets without a time wait for one; else they may leave at once.
+  void wait_for_more() { more_ = true; }
+  bool waits_for_more() const { return more_; }
   /// The next packet's.
   void push_back(Time at) {
     if (!steps_.empty() && steps_.back().at == at)
@@ -53,6 +57,7 @@ class ReadyTimes {
  private:
   SmallVector<Step, 2> steps_;
   mutable std::uint32_t step_ = 0;  // of the packet asked for last
+  bool more_ = false;               // will come
 };
 
 }  // namespace kernbench::device

@@ -20,6 +20,17 @@ TEST(ReadyTimes, KeepOneStepForPacketsOfOneTime) {
   EXPECT_EQ(ready.back(), 18_ns);
 }
 
+TEST(ReadyTimes, WaitForMoreUntilCleared) {
+  ReadyTimes ready;
+  EXPECT_FALSE(ready.waits_for_more());
+  ready.wait_for_more();
+  for (const Time at : {10_ns, 18_ns}) ready.push_back(at);
+  ready.shrink(1);
+  EXPECT_TRUE(ready.waits_for_more());
+  ready.clear();
+  EXPECT_FALSE(ready.waits_for_more());
+}
+
 TEST(ReadyTimes, AnswerInAnyOrder) {
   std::mt19937 random(7);
   ReadyTimes ready;
