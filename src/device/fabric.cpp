@@ -211,6 +211,7 @@ void Fabric::run_errand(Route& route, sim::Event& event, const ErrandFacts& fact
   errand.purpose = facts.purpose;
   errand.channel = facts.channel;
   errand.rank = facts.rank;
+  errand.about_ = facts.about;
   errand.followed = false;
   send(errand);
 }

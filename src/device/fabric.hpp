@@ -66,12 +66,15 @@ class CreditLink;
 class Errand final : public Message {
  public:
   Errand* next = nullptr;  // in a pool
+  /// The key of the data that it acknowledges: of acknowledgements to one issuer at one instant, that of the older data goes first.
+  std::uint64_t about() const { return about_; }
 
  private:
   friend class Fabric;
   void on_delivered() override;
 
   sim::Event* event_ = nullptr;
+  std::uint64_t about_ = 0;
 };
 
 /// Makes the models of links that are not regular, by the kind of the node they leave; none: the link is regular.
@@ -157,10 +160,11 @@ class Fabric {
     if (spec_.request == 0_B) return signal(route, event);
     run_errand(static_cast<Route&>(route), event, {spec_.request, Purpose::request, channel, rank});
   }
-  void acknowledge(SignalRoute& route, sim::Event& event, Channel channel, std::uint32_t rank) {
+  void acknowledge(SignalRoute& route, sim::Event& event, Channel channel, std::uint32_t rank,
+                   std::uint64_t about) {
     if (spec_.acknowledgement == 0_B) return signal(route, event);
     run_errand(static_cast<Route&>(route), event,
-               {spec_.acknowledgement, Purpose::acknowledgement, channel, rank});
+               {spec_.acknowledgement, Purpose::acknowledgement, channel, rank, about});
   }
 
   // Uses of a link that are no messages: fetches and stores of a PE take the ports of its TCM.
@@ -197,6 +201,7 @@ class Fabric {
     Purpose purpose;
     Channel channel;
     std::uint32_t rank;
+    std::uint64_t about = 0;
   };
   void run_errand(Route& route, sim::Event& event, const ErrandFacts& facts);
 

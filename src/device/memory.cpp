@@ -123,7 +123,7 @@ void Access::commit() {
   on_committed();
   step_ = Step::acknowledge;
   if (!signal_route_) signal_route_ = &memory_->fabric().acknowledgement_route(memory_->node(), issuer_);
-  memory_->fabric().acknowledge(*signal_route_, next_step(), channel, kAnswers + issuer_.index);
+  memory_->fabric().acknowledge(*signal_route_, next_step(), channel, kAnswers + issuer_.index, key());
 }
 
 }  // namespace kernbench::device

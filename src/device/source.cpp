@@ -12,6 +12,15 @@ namespace {
 
 constexpr std::uint64_t kLastOfInstant = ~std::uint64_t{0};
 
+/// Of two that came at one instant. Writes of one issuer may end at one instant, in any order of events: the older one is acknowledged
+/// first, and both before data goes there.
+bool goes_before(const Message& a, const Message& b) {
+  if (a.rank != b.rank) return a.rank < b.rank;
+  const bool acknowledges = a.purpose == Purpose::acknowledgement;
+  if (acknowledges != (b.purpose == Purpose::acknowledgement)) return acknowledges;
+  return acknowledges && static_cast<const Errand&>(a).about() < static_cast<const Errand&>(b).about();
+}
+
 }  // namespace
 
 Source::Source(Fabric& fabric, Dispatcher& dispatcher, sim::Partition& partition, LinkState& first_link,
@@ -62,7 +71,7 @@ void Source::put_in_order(Message& newcomer) {
   }
   auto& ring = rings_[own].messages;
   std::size_t at = ring.size() - 1;
-  for (; at > 0 && ring[at - 1]->rank > newcomer.rank && has_just_come(*ring[at - 1]); --at) {
+  for (; at > 0 && goes_before(newcomer, *ring[at - 1]) && has_just_come(*ring[at - 1]); --at) {
     std::swap(key, ring[at - 1]->key_);
     ring[at] = ring[at - 1];
   }
