@@ -1,6 +1,8 @@
 // Helpers that are welcome, but not needed.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -17,6 +19,18 @@ std::vector<std::jthread> start_helpers(int n, const Work& work) {
   } catch (const std::system_error&) {  // no more of them
   }
   return helpers;
+}
+
+/// fn(i) for i in 0 … n−1, on so many threads; 0: on all cores.
+template <class Fn>
+void in_parallel(std::int64_t n, int threads, const Fn& fn) {
+  std::atomic<std::int64_t> next = 0;
+  const auto work = [&](int) {
+    for (std::int64_t i = next++; i < n; i = next++) fn(i);
+  };
+  const int most = threads > 0 ? threads : static_cast<int>(std::thread::hardware_concurrency());
+  const auto helpers = start_helpers(most - 1, work);
+  work(0);
 }
 
 }  // namespace kernbench

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <thread>
 
 #include "base/threads.hpp"
 #include "kernbench/error.hpp"
@@ -189,19 +188,14 @@ NdArray product(const Eighths& a, const Eighths& b, DType dtype, int threads) {
   NdArray out(dtype, {m, n});
   constexpr std::int64_t kWidth = 256;  // columns at a time: what is summed stays in the cache
   const auto size = static_cast<std::size_t>(itemsize(dtype));
-  std::atomic<std::int64_t> next = 0;
-  const auto work = [&] {
-    for (std::int64_t first = next.fetch_add(kWidth); first < n; first = next.fetch_add(kWidth)) {
-      const std::int64_t width = std::min(kWidth, n - first);
-      const ProductBlock block(left, b, m, first, width);
-      for (std::int64_t r = 0; r < m; ++r)
-        put(dtype, {block.row(r), static_cast<std::size_t>(width)},
-            out.bytes().subspan(static_cast<std::size_t>(r * n + first) * size));
-    }
-  };
-  const int most = threads > 0 ? threads : static_cast<int>(std::thread::hardware_concurrency());
-  const auto helpers = start_helpers(most - 1, [&](int) { work(); });
-  work();
+  in_parallel((n + kWidth - 1) / kWidth, threads, [&](std::int64_t i) {
+    const std::int64_t first = i * kWidth;
+    const std::int64_t width = std::min(kWidth, n - first);
+    const ProductBlock block(left, b, m, first, width);
+    for (std::int64_t r = 0; r < m; ++r)
+      put(dtype, {block.row(r), static_cast<std::size_t>(width)},
+          out.bytes().subspan(static_cast<std::size_t>(r * n + first) * size));
+  });
   return out;
 }
 

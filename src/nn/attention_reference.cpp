@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
-#include <thread>
 
 #include "base/threads.hpp"
 #include "kernbench/error.hpp"
@@ -67,18 +65,6 @@ void check_ranks(const NdArray& q, const NdArray& k, const NdArray& v) {
                       fmt::format("attention of q {}, k {}, v {}", to_string(q.shape()), to_string(k.shape()),
                                   to_string(v.shape())),
                       "it needs (batch, h_q, S, d) and twice (batch, h_kv, S, d), h_q a multiple of h_kv"});
-}
-
-/// fn(i) for i in 0 … n−1, on so many threads; 0: on all cores.
-template <class Fn>
-void in_parallel(std::int64_t n, int threads, const Fn& fn) {
-  std::atomic<std::int64_t> next = 0;
-  const auto work = [&](int) {
-    for (std::int64_t i = next++; i < n; i = next++) fn(i);
-  };
-  const int most = threads > 0 ? threads : static_cast<int>(std::thread::hardware_concurrency());
-  const auto helpers = start_helpers(most - 1, work);
-  work(0);
 }
 
 }  // namespace
