@@ -2,28 +2,26 @@
 
 #include <malloc.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 
+#include "base/memory.hpp"
+
 namespace kernbench {
 namespace {
 
-constexpr rlim_t kReserve = 1 << 30;     // of addresses; memory is taken as pages are touched
-constexpr int kLargestPiece = 32 << 20;  // the most that glibc allows to come from the heap
-constexpr std::size_t kHugePage = std::size_t{2} << 20;
+constexpr std::int64_t kMiB = 1 << 20;
+constexpr std::int64_t kMostReserve = 2047 * kMiB;  // all that glibc takes; memory comes as pages are touched
+constexpr int kLargestPiece = 32 * kMiB;            // the most that glibc allows to come from the heap
+constexpr std::size_t kHugePage = 2 * kMiB;
 
-/// The reserve, or a part of what the process may have: most of a small allowance is for what is really used.
+/// How many addresses the heap takes at once: a part of what the process may have, most of which is for what it uses.
 int reserve() {
-  constexpr rlim_t kPart = 16;
-  rlim_t most = kReserve;
-  for (const auto resource : {RLIMIT_AS, RLIMIT_DATA})
-    if (rlimit limit{}; ::getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
-      most = std::min(most, limit.rlim_cur / kPart);
-  return static_cast<int>(most);
+  constexpr int kPart = 8;
+  return static_cast<int>(std::min(kMostReserve, memory_left() / kPart));
 }
 
 std::uintptr_t heap_end() { return reinterpret_cast<std::uintptr_t>(::sbrk(0)); }
@@ -40,9 +38,10 @@ void grow(std::uintptr_t from) {
 }  // namespace
 
 void prefer_huge_pages() {
+  const int bytes = reserve();
   ::mallopt(M_MMAP_THRESHOLD, kLargestPiece);
-  ::mallopt(M_TRIM_THRESHOLD, static_cast<int>(kReserve));
-  ::mallopt(M_TOP_PAD, reserve());
+  ::mallopt(M_TRIM_THRESHOLD, bytes);
+  ::mallopt(M_TOP_PAD, bytes);
   const std::uintptr_t begin = heap_end();
   grow(begin);
   const std::uintptr_t first = (begin + kHugePage - 1) / kHugePage * kHugePage;
