@@ -42,6 +42,11 @@ class AccessMap {
   using Map = std::map<std::uint64_t, Node>;  // by first byte; without overlaps
 
   Map::iterator cut_at(std::uint64_t at);
+  static void set_writer(Node& node, const Event& event) {
+    node.written = true;
+    node.writer = event;
+    node.reads.clear();
+  }
   void add_read(Node& node, const Event& event);
   template <class Fn>
   void find_in(const Node& node, std::uint64_t begin, const Event& event, bool write, Fn&& found);
@@ -69,6 +74,10 @@ void AccessMap::find_in(const Node& node, std::uint64_t begin, const Event& even
 template <class Fn>
 void AccessMap::add(std::uint64_t begin, std::uint64_t end, const Event& event, bool write, Fn&& found) {
   if (begin >= end) return;
+  if (const auto same = nodes_.find(begin); same != nodes_.end() && same->second.end == end) {
+    find_in(same->second, begin, event, write, found);
+    return write ? set_writer(same->second, event) : add_read(same->second, event);
+  }
   const auto first = cut_at(begin), last = cut_at(end);
   for (auto at = first; at != last; ++at) find_in(at->second, at->first, event, write, found);
   if (write) {
