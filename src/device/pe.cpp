@@ -89,50 +89,84 @@ void Pe::begin(ProgramTask& task) {
   engine_free_.assign(queues_.size(), program_start_);
 }
 
-/// Issues every command, waiting where it must; what it waited for last is the cause of what follows.
+/// Issues every command, waiting where it must; what it waited for last is the cause of what follows. For what will hold a command
+/// that has been dispatched it waits at once: nobody would see the end of the dispatch.
 sim::Task<> Pe::issue(const ProgramTask& task) {
   Cause because = program_start_;
   const bool may_poll = !ports_.empty() && ports_.front()->wiring->rules().backpressure == Backpressure::poll;
   for (isa::CommandIndex i = 0; i < task.program->commands().size(); ++i) {
     const isa::Command& c = task.program->command(i);
     issuing_ = i;
-    prefetch(&c);  // it is read when it has been dispatched
+    prefetch(&c + 1);
     // A send may begin to look for a credit at this very instant: it does so first.
     if (may_poll) co_await sim::choice(choice_rank(Chooser::cpu, tcm_.index));
     while (held({Hold::until_credit})) {
       co_await progress_.wait();
       because = Cause::at(polled_, partition_.now(), Reason::issue);
     }
-    co_await sim::delay(spec_.dispatch);
+    const Time dispatched = partition_.now() + spec_.dispatch;
     because.reason = Reason::issue;
+    const bool waits = must_wait(c);
+    if (waits) {
+      const Hold::What by = hold_.what;
+      co_await progress_.wait();
+      if (partition_.now() > dispatched) because = why_let_go(by);
+    }
+    if (!waits || partition_.now() < dispatched) co_await sim::delay(dispatched - partition_.now());
+    while (must_wait(c)) {
+      const Hold::What by = hold_.what;
+      co_await progress_.wait();
+      because = why_let_go(by);
+    }
     if (c.kind == isa::CommandKind::wait || c.kind == isa::CommandKind::fence) {
-      const bool fence = c.kind == isa::CommandKind::fence;
-      while (
-          held(fence ? Hold{Hold::until_all_retired} : Hold{Hold::until_retired, task.program->waited(c)})) {
-        co_await progress_.wait();
-        because = Cause::at(last_retired_.ref, partition_.now(), Reason::issue);
-      }
       retired_.spend(i);
       continue;
     }
-    const std::int64_t granules = c.result == isa::kNone ? 0 : task.program->value(c.result).granules;
-    while (held({Hold::until_scratch, granules})) {
-      co_await progress_.wait();
-      because = Cause::at(scratch_freed_.ref, partition_.now(), Reason::scratch);
-    }
-    scratch_free_ -= granules;
-    const Queue queue = queue_for(c);
-    while (held({Hold::until_room, static_cast<std::int64_t>(queue)})) {
-      co_await progress_.wait();
-      because = Cause::at(queue_freed_.ref, partition_.now(), Reason::queue);
-    }
     if (aborted_) co_return;
+    if (c.result != isa::kNone) scratch_free_ -= task.program->value(c.result).granules;
     because.met = partition_.now();
-    enqueue(i, queue, because);
+    enqueue(i, queue_for(c), because);
     if (!spec_.in_order && c.kind != isa::CommandKind::load_scalar) continue;
     while (held({Hold::until_retired, i})) co_await progress_.wait();
     because = Cause::at(last_retired_.ref, partition_.now(), Reason::issue);
   }
+}
+
+/// The first thing that keeps the CPU from going on with a command that it has dispatched.
+Pe::Hold Pe::hold_of(const isa::Command& command) const {
+  const auto if_held = [&](const Hold& hold) { return is_held(hold) ? hold : Hold{}; };
+  if (command.kind == isa::CommandKind::wait)
+    return if_held({Hold::until_retired, program().waited(command)});
+  if (command.kind == isa::CommandKind::fence) return if_held({Hold::until_all_retired});
+  if (command.result != isa::kNone) {
+    const Hold scratch{Hold::until_scratch, program().value(command.result).granules};
+    if (is_held(scratch)) return scratch;
+  }
+  return if_held({Hold::until_room, static_cast<std::int64_t>(queue_for(command))});
+}
+
+/// Whether it must wait before it goes on with the command; if so, it is woken when it need no longer wait for that.
+bool Pe::must_wait(const isa::Command& command) {
+  hold_ = hold_of(command);
+  return hold_.what != Hold::nothing;
+}
+
+/// It need no longer wait for that, since this instant.
+Cause Pe::why_let_go(Hold::What by) const {
+  switch (by) {
+    case Hold::until_scratch:
+      return Cause::at(scratch_freed_.ref, partition_.now(), Reason::scratch);
+    case Hold::until_room:
+      return Cause::at(queue_freed_.ref, partition_.now(), Reason::queue);
+    case Hold::until_retired:
+    case Hold::until_all_retired:
+      return Cause::at(last_retired_.ref, partition_.now(), Reason::issue);
+    case Hold::until_credit:
+    case Hold::nothing:
+      break;
+  }
+  KB_ASSERT(false, "{} waited for nothing that it knows", to_string(at_));
+  return last_retired_;
 }
 
 /// Whether the CPU must wait for this; if so, it is woken when it need no longer.

@@ -115,6 +115,9 @@ class Pe : private RoomListener, private QueueUser, private StreamUser {
   };
   bool held(const Hold& by);
   bool is_held(const Hold& by) const;
+  Hold hold_of(const isa::Command& command) const;
+  bool must_wait(const isa::Command& command);
+  Cause why_let_go(Hold::What by) const;
   void progressed();
   bool all_retired() const { return retired_count_ == issued_count_; }
   Queue queue_for(const isa::Command& command) const;
