@@ -8,15 +8,15 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "base/huge_pages.hpp"
 #include "base/memory.hpp"
 
 namespace kernbench {
 namespace {
 
-constexpr std::int64_t kMiB = 1 << 20;
-constexpr std::int64_t kMostReserve = 2047 * kMiB;  // all that glibc takes; memory comes as pages are touched
-constexpr int kLargestPiece = 32 * kMiB;            // the most that glibc allows to come from the heap
-constexpr std::size_t kHugePage = 2 * kMiB;
+constexpr std::int64_t kMostReserve = std::int64_t{2047}
+                                      << 20;  // all that glibc takes; pages are touched later
+constexpr int kLargestPiece = 32 << 20;       // the most that glibc allows to come from the heap
 
 /// How many addresses the heap takes at once: a part of what the process may have, most of which is for what it uses.
 int reserve() {

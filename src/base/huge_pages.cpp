@@ -9,7 +9,6 @@
 namespace kernbench {
 namespace {
 
-constexpr std::size_t kHugePage = std::size_t{2} << 20;
 constexpr std::size_t kWorthwhile = 2 * kHugePage;
 
 }  // namespace

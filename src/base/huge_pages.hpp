@@ -6,6 +6,9 @@
 
 namespace kernbench {
 
+/// As large as they are on x86-64, and on most others.
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
+
 /// Not set to anything. std::bad_alloc if there is none.
 std::byte* allocate_bytes(std::size_t bytes);
 /// With the number that was asked for.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "device/fabric.hpp"
+#include "device/instant.hpp"
 
 namespace kernbench::device {
 
@@ -13,8 +14,6 @@ namespace {
 // at most, for every time it was in vain costs more than a packet.
 constexpr int kFirstPatience = 4;
 constexpr int kMostPatience = 512;
-
-constexpr Time kTick = Time::from_ps(1);
 
 }  // namespace
 

@@ -7,12 +7,6 @@
 
 namespace kernbench::device {
 
-namespace {
-
-constexpr Time kTick = Time::from_ps(1);
-
-}  // namespace
-
 /// Bursts of a stream come. Those of another that have not been taken by then go in turn with them.
 void HbmSlice::come(Stream stream, Time at) {
   while (!answered_.empty() && answered_.front()->taken_by < at) forget_oldest();

@@ -6,7 +6,12 @@
 
 #include <cstdint>
 
+#include "kernbench/units.hpp"
+
 namespace kernbench::device {
+
+/// From an instant to the next one there is.
+constexpr Time kTick = Time::from_ps(1);
 
 enum class Chooser : std::uint8_t {
   memory,  // which requests it serves first; by node

@@ -9,12 +9,11 @@
 #include <algorithm>
 
 #include "device/fabric.hpp"
+#include "device/instant.hpp"
 
 namespace kernbench::device {
 
 namespace {
-
-constexpr Time kTick = Time::from_ps(1);
 
 /// The next packet of a passage, when those before somebody who comes at `at` with that key have been served.
 std::int64_t next_of(const Passage& p, Time at, std::uint64_t key) {

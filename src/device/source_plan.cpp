@@ -2,13 +2,13 @@
 #include <algorithm>
 
 #include "device/fabric.hpp"
+#include "device/instant.hpp"
 #include "device/source.hpp"
 
 namespace kernbench::device {
 
 namespace {
 
-constexpr Time kTick = Time::from_ps(1);
 // A plan that ended after so few turns a message was in vain; then so many packets go alone before the next one.
 constexpr std::int64_t kWorthATry = 8;
 constexpr int kFirstPause = 4;

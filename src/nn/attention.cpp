@@ -129,12 +129,12 @@ TileResult rows_of(const TileResult& all, std::int64_t first, std::int64_t last)
 }
 
 /// What a PE has of the partial results of its pair: some rows, or no keys at all.
-struct Partial {
+struct PartialRows {
   RowRange rows;
   std::optional<TileResult> value;
 };
 
-void send_rows(tl::Context& tl, const std::string& direction, const Partial& mine, const RowRange& part) {
+void send_rows(tl::Context& tl, const std::string& direction, const PartialRows& mine, const RowRange& part) {
   in_slots(tl, part.end - part.begin, mine.value->o.shape()[1], [&](std::int64_t first, std::int64_t last) {
     const auto begin = part.begin - mine.rows.begin;
     const auto rows = rows_of(*mine.value, begin + first, begin + last);
@@ -179,7 +179,7 @@ class RowExchange {
       : tl_(tl), g_(g), member_(member), members_(members) {}
 
   /// The highest digit first, so that rows lie in the order of PEs.
-  void run(Partial& mine) {
+  void run(PartialRows& mine) {
     int level = 0;
     while (4 << 2 * level < g_.split()) ++level;
     for (int sharing = g_.split(); sharing > 1; --level) {
@@ -192,7 +192,7 @@ class RowExchange {
   /// Whether a PE, or one it has merged with, had keys: those whose numbers differ by a multiple of `sharing`.
   bool has_value(int member, int sharing) const { return member % sharing < members_; }
 
-  void exchange(Partial& mine, int level, int sharing) {
+  void exchange(PartialRows& mine, int level, int sharing) {
     const int stride = 1 << 2 * level, radix = sharing / stride, digit = member_ / stride % 4;
     const auto direction = [&](int other) { return fmt::format("digit{}_{}", level, digit ^ other); };
     for (int c = 1; c < radix && mine.value; ++c)
@@ -226,7 +226,7 @@ void store_result(tl::Context& tl, const AttentionLaunch& a, const QueryTile& ti
 }
 
 /// Some rows of a pair; they follow each other.
-void store_rows(tl::Context& tl, const AttentionLaunch& a, std::int64_t pair, const Partial& mine) {
+void store_rows(tl::Context& tl, const AttentionLaunch& a, std::int64_t pair, const PartialRows& mine) {
   if (mine.rows.empty()) return;
   const auto row = a.query_row(pair, 0) + mine.rows.begin;
   tl.store(a.row(a.o, row), tl.mul(mine.value->o, 1.0f / mine.value->l, {.out_dtype = a.dtype}));
@@ -307,7 +307,7 @@ void attend_few(tl::Context& tl, const AttentionLaunch& a, int me) {
   const auto combine = [&](std::int64_t pair, std::optional<TileResult> value) {
     if (value && value->reference.dtype() != DType::f32)
       value->reference = tl.cast(value->reference, DType::f32);
-    Partial mine{{0, a.g.group() * a.g.S_q}, std::move(value)};
+    PartialRows mine{{0, a.g.group() * a.g.S_q}, std::move(value)};
     RowExchange(tl, a.g, me - a.g.first_pe(pair), members_with_keys(a.g, a.length(pair))).run(mine);
     store_rows(tl, a, pair, mine);
   };

@@ -17,7 +17,7 @@ std::optional<Grid> grid_of(py::handle value) {
 
 namespace {
 
-using Class = py::class_<PyTorch>;
+using TorchClass = py::class_<PyTorch>;
 
 PyTensor tensor_of(const PyTorch& self, Tensor tensor) { return {self.host, std::move(tensor)}; }
 
@@ -28,7 +28,7 @@ PyTensor make(const PyTorch& self, py::handle dp, Make fn) {
   return tensor_of(self, self.host->work([&] { return fn(torch, policy); }));
 }
 
-void bind_tensors(Class& c) {
+void bind_tensors(TorchClass& c) {
   const py::none none;
   c.def(
       "empty",
@@ -88,7 +88,7 @@ PyHandle launch(const PyTorch& self, const std::string& name, const py::object& 
           })};
 }
 
-void bind_launches(Class& c) {
+void bind_launches(TorchClass& c) {
   c.def("_launch", &launch, py::arg("name"), py::arg("kernel"), py::arg("args"), py::arg("kwargs"),
         py::arg("tl_at"), py::arg("grid"));
   c.def(
@@ -113,13 +113,13 @@ void bind_launches(Class& c) {
   c.def("_stop", [](const PyTorch& s) { s.host->stop(); });
 }
 
-void bind_devices(Class& c) {
+void bind_devices(TorchClass& c) {
   c.def("_set_device", [](const PyTorch& s, int rank) { s.host->torch().ahbm.set_device(rank); });
   c.def("_current_device", [](const PyTorch& s) { return s.host->torch().ahbm.current_device(); });
   c.def("_device_count", [](const PyTorch& s) { return s.host->torch().ahbm.device_count(); });
 }
 
-void bind_history(Class& c) {
+void bind_history(TorchClass& c) {
   c.def_property_readonly("machine", [](const PyTorch& s) { return s.host->torch_to_look_at().machine(); });
   c.def_property_readonly("has_data", [](const PyTorch& s) { return s.host->torch_to_look_at().has_data(); });
   c.def_property_readonly(
@@ -159,7 +159,7 @@ py::object layout_at(const PyTorch& self, std::uint64_t address) {
   return py::make_tuple(storage.base.raw(), tensor->layout().shape(), storage.dtype, storage.policy);
 }
 
-void bind_memory(Class& c) {
+void bind_memory(TorchClass& c) {
   c.def("_look", &look);
   c.def("_tensor_at", &tensor_at);
   c.def("_layout_at", &layout_at, "(begin, shape, dtype, dp) of the tensor at an address, or None.");
@@ -196,7 +196,7 @@ void bind_handle(py::module_& m) {
 
 void bind_context(py::module_& m) {
   bind_handle(m);
-  Class c(m, "Torch", py::dynamic_attr(), "One simulated machine and a host program's view of it.");
+  TorchClass c(m, "Torch", py::dynamic_attr(), "One simulated machine and a host program's view of it.");
   c.def(py::init(&make_context), py::arg("machine"), py::kw_only(), py::arg("data") = true,
         py::arg("threads") = 0, py::arg("replay_threads") = 0, py::arg("hazards") = false,
         py::arg("skip") = true, py::arg("log") = "memory", py::arg("log_folder") = ".");

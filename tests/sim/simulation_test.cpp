@@ -139,7 +139,7 @@ TEST(Simulation, TheOrderOfEventsIsTheSameWithAnyNumberOfThreads) {
   EXPECT_GT(events, 6U * 400U * 3U);
   for (const int threads : {2, 3, 4, 6, 16})
     for (const Sharing sharing : {Sharing::always, Sharing::unless_crowded, Sharing::where_it_pays}) {
-      SCOPED_TRACE(testing::Message() << threads << " threads, sharing " << static_cast<int>(sharing));
+      SCOPED_TRACE(::testing::Message() << threads << " threads, sharing " << static_cast<int>(sharing));
       Traffic traffic;
       EXPECT_EQ(traffic.sim().run({.threads = threads, .sharing = sharing}), Outcome::drained);
       EXPECT_EQ(traffic.hashes(), reference.hashes());
@@ -390,7 +390,7 @@ void run_short_of_threads() {
 }
 
 TEST(Simulation, DoesWithoutThreadsThatCannotBeStartedAndCountsThem) {
-  EXPECT_EXIT(run_short_of_threads(), testing::ExitedWithCode(0), "[5-7] of 8 threads were missing");
+  EXPECT_EXIT(run_short_of_threads(), ::testing::ExitedWithCode(0), "[5-7] of 8 threads were missing");
 }
 #endif
 

@@ -341,7 +341,7 @@ void add_results(BenchReport& report, const Setting& setting, const Reduction& d
   report.result("busbw_gbs", figures.busbw);
 }
 
-void run(Torch& torch, const Options& options, BenchReport& report) {
+void run_ccl_allreduce(Torch& torch, const Options& options, BenchReport& report) {
   configure(torch, options);
   const Setting setting = setting_of(torch, options);
   dist::init_process_group(torch);
@@ -382,7 +382,7 @@ Bench ccl_allreduce() {
        Param::choice("dtype", "", {"f16", "bf16", "f32", "i32"},
                      "of the elements; left out: f16, or f32 where sums are not exact in f16")
            .optional()},
-      run};
+      run_ccl_allreduce};
 }
 
 }  // namespace kernbench::bench

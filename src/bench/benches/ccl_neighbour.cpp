@@ -30,7 +30,7 @@ NdArray blocks_of(int rank, int ranks, std::int64_t pes, std::int64_t n, std::in
   return array;
 }
 
-void run(Torch& torch, const Options& options, BenchReport& report) {
+void run_ccl_neighbour(Torch& torch, const Options& options, BenchReport& report) {
   const auto n = options.integer("n_elem"), rounds = options.integer("rounds");
   const int ranks = dist::get_world_size(torch);
   const std::int64_t pes = torch.machine().cubes() * torch.machine().pes();
@@ -68,7 +68,7 @@ Bench ccl_neighbour() {
           "every PE of all SIPs sends its block to the next one, all round",
           {Param::integer("n_elem", 512, {1, 1 << 16}, "elements (f16) of a block: 512 are 1 KiB"),
            Param::integer("rounds", 1, {1, 1 << 16}, "how often, one after the other in one launch")},
-          run};
+          run_ccl_neighbour};
 }
 
 }  // namespace kernbench::bench

@@ -18,7 +18,7 @@ void project(tl::Context& tl, tl::Ptr x, tl::Ptr w, tl::Ptr y) {
   tl.composite("gemm", ref(tl.shard(x)), ref(tl.shard(w)), ref(tl.shard(y)));
 }
 
-void run(Torch& torch, const Options& options, BenchReport& report) {
+void run_gpt3_qkv(Torch& torch, const Options& options, BenchReport& report) {
   const auto tokens = options.integer("tokens"), d_model = options.integer("d_model");
   const DPPolicy everywhere{.cube = Split::replicate, .pe = Split::replicate};
   const DPPolicy by_columns{.cube = Split::column_wise, .pe = Split::column_wise};
@@ -57,7 +57,7 @@ Bench gpt3_qkv() {
       "the Q, K and V projections of a GPT-3 layer: X replicated, weights and results column-wise over a SIP",
       {Param::integer("tokens", 32, {1, 65536}, "rows of X"),
        Param::integer("d_model", 12288, {1, 65536}, "columns of X; a multiple of the PEs of a SIP")},
-      run};
+      run_gpt3_qkv};
 }
 
 }  // namespace kernbench::bench

@@ -395,7 +395,7 @@ void say(BenchReport& report, const LlamaModel& model, const nn::DecoderRun& run
       report.verdict()));
 }
 
-void run(Torch& torch, const Options& options, BenchReport& report) {
+void run_llama(Torch& torch, const Options& options, BenchReport& report) {
   const LlamaModel model = model_of(options);
   const int ranks = dist::get_world_size(torch);
   nn::DecoderRun run{.prefill = options.text("phase") == "prefill",
@@ -445,7 +445,7 @@ Bench llama() {
        Param::integer("layers", 2, extent, "custom: layers"),
        Param::integer("vocab", 1024, {1, 1 << 24}, "custom: rows of the embedding"),
        Param::text("beside", "", "measured times to stand beside: h200, or a CSV file (see data/baselines)")},
-      run};
+      run_llama};
 }
 
 }  // namespace kernbench::bench

@@ -20,7 +20,7 @@ void matmul(tl::Context& tl, tl::Ptr a, tl::Ptr b, tl::Ptr c, const Shape& mkn, 
   tl.composite("gemm", left, right, tl.ref(c, {m, n}, dtype));
 }
 
-void run(Torch& torch, const Options& options, BenchReport& report) {
+void run_matmul_composite(Torch& torch, const Options& options, BenchReport& report) {
   const auto m = options.integer("M"), k = options.integer("K"), n = options.integer("N");
   const DType dtype = options.dtype("dtype");
   const Eighths left{{m, k}, 1}, right{{k, n}, 2};
@@ -55,7 +55,7 @@ Bench matmul_composite() {
            Param::choice(
                "variant", "ref_ref", {"ref_ref", "load_ref", "load_load"},
                "which operands stay in HBM (ref) and which are loaded into the TCM first (load): A, then B")},
-          run};
+          run_matmul_composite};
 }
 
 }  // namespace kernbench::bench

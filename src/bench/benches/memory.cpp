@@ -124,7 +124,7 @@ void verify(const Plan& plan, const std::vector<std::vector<MemoryAccess>>& acce
   report.verified(right, right ? "" : "bytes that were stored are not there");
 }
 
-void run(Torch& torch, const Options& options, BenchReport& report) {
+void run_memory(Torch& torch, const Options& options, BenchReport& report) {
   const auto pes = options.integer("pes"), bytes = options.integer("bytes"), count = options.integer("count");
   if (pes > torch.machine().pes())
     throw InputError({"bench.option", fmt::format("pes={}", pes),
@@ -177,7 +177,7 @@ Bench memory() {
        Param::integer("space_mb", 64, {1, 65536},
                       "MiB that a PE's accesses are in, where the slice has them"),
        Param::integer("seed", 7, {0, 1 << 30}, "of random places and directions")},
-      run};
+      run_memory};
 }
 
 }  // namespace kernbench::bench

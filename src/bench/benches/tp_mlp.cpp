@@ -126,7 +126,7 @@ Spent time_spent(const Torch& torch, int sip) {
   return spent;
 }
 
-void run(Torch& torch, const Options& options, BenchReport& report) {
+void run_tp_mlp(Torch& torch, const Options& options, BenchReport& report) {
   const Mlp mlp{options.integer("hidden"), options.integer("ffn"), options.integer("tokens"),
                 options.dtype("dtype"), options.text("gate") == "swiglu"};
   const int ranks = dist::get_world_size(torch);
@@ -187,7 +187,7 @@ Bench tp_mlp() {
            Param::choice("dtype", "f16", {"f16", "bf16", "f32"}, "of weights and activations"),
            Param::choice("gate", "plain", {"plain", "swiglu"},
                          "plain: gelu(x · up); swiglu: silu(x · gate) · (x · up)")},
-          run};
+          run_tp_mlp};
 }
 
 }  // namespace kernbench::bench

@@ -17,7 +17,7 @@ void copy_block(tl::Context& tl, tl::Ptr from, tl::Ptr to, std::int64_t n, DType
   tl.store(to + offset, tl.load(from + offset, {n}, dtype));
 }
 
-void run(Torch& torch, const Options& options, BenchReport& report) {
+void run_va_offset_verify(Torch& torch, const Options& options, BenchReport& report) {
   const auto n = options.integer("n_elem");
   const DType dtype = options.dtype("dtype");
   const std::int64_t pes = torch.machine().cubes() * torch.machine().pes();
@@ -42,7 +42,7 @@ Bench va_offset_verify() {
           "every PE of a SIP copies its own block, found as base + pid · stride",
           {Param::integer("n_elem", 1024, {1, 1 << 18}, "elements of a block"),
            Param::choice("dtype", "f16", {"f16", "bf16", "f32"}, "of the elements")},
-          run};
+          run_va_offset_verify};
 }
 
 }  // namespace kernbench::bench
