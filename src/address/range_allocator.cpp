@@ -1,10 +1,11 @@
 #include "address/range_allocator.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <bit>
+
+#include "base/text.hpp"
 
 namespace kernbench::address {
 namespace {
@@ -135,7 +136,7 @@ std::vector<RangeAllocator::Holder> RangeAllocator::largest_holders(std::size_t 
 std::string RangeAllocator::who_holds_most() const {
   std::vector<std::string> held;
   for (const Holder& h : largest_holders(3)) held.push_back(fmt::format("{} ({})", h.name, exact(h.bytes)));
-  return held.empty() ? "nobody holds any of it" : fmt::format("most is held by {}", fmt::join(held, ", "));
+  return held.empty() ? "nobody holds any of it" : fmt::format("most is held by {}", join(held));
 }
 
 AllocationError RangeAllocator::exhausted(const AllocRequest& request, std::string place,

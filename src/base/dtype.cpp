@@ -1,7 +1,6 @@
 #include "kernbench/dtype.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <vector>

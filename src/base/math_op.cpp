@@ -1,7 +1,7 @@
 #include "kernbench/math_op.hpp"
+#include "base/text.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -101,7 +101,7 @@ static_assert(!is_named<static_cast<MathOp>(kOps.size())>(),
   for (const auto t : operands) names.push_back(to_string(t));
   throw InputError({.id = "math.operands",
                     .where = "",
-                    .what = fmt::format("{} of {}", to_string(op), fmt::join(names, ", ")),
+                    .what = fmt::format("{} of {}", to_string(op), join(names)),
                     .hint = std::move(hint)});
 }
 

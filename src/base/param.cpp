@@ -1,7 +1,6 @@
 #include "kernbench/param.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -256,13 +255,13 @@ std::string Param::expectation() const {
     case Type::text:
       return "a word";
     case Type::choice:
-      return fmt::format("one of {}", fmt::join(choices, ", "));
+      return fmt::format("one of {}", join(choices));
     case Type::numbers:
       return fmt::format("a list of {} numbers{} {}", length, of_unit, bounds);
     case Type::words:
-      return fmt::format("a list of {}", fmt::join(choices, ", "));
+      return fmt::format("a list of {}", join(choices));
     case Type::table:
-      return fmt::format("a map of any of {} to numbers {}", fmt::join(choices, ", "), bounds);
+      return fmt::format("a map of any of {} to numbers {}", join(choices), bounds);
   }
   return {};
 }
@@ -300,15 +299,13 @@ std::string to_yaml(const ParamValue& value) {
     std::string operator()(const std::vector<double>& v) const {
       std::vector<std::string> items;
       for (const double item : v) items.push_back((*this)(item));
-      return fmt::format("[{}]", fmt::join(items, ", "));
+      return fmt::format("[{}]", join(items));
     }
-    std::string operator()(const std::vector<std::string>& v) const {
-      return fmt::format("[{}]", fmt::join(v, ", "));
-    }
+    std::string operator()(const std::vector<std::string>& v) const { return fmt::format("[{}]", join(v)); }
     std::string operator()(const NumberTable& v) const {
       std::vector<std::string> items;
       for (const auto& [name, number] : v) items.push_back(fmt::format("{}: {}", name, (*this)(number)));
-      return fmt::format("{{{}}}", fmt::join(items, ", "));
+      return fmt::format("{{{}}}", join(items));
     }
   };
   return std::visit(Writer{}, value);

@@ -1,7 +1,7 @@
 #include "kernbench/shape.hpp"
+#include "base/text.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -10,9 +10,7 @@
 namespace kernbench {
 namespace {
 
-std::string text_of(std::span<const std::int64_t> extents) {
-  return fmt::format("[{}]", fmt::join(extents, ", "));
-}
+std::string text_of(std::span<const std::int64_t> extents) { return fmt::format("[{}]", join(extents)); }
 
 [[noreturn]] void reject(const char* id, std::string what, std::string hint) {
   throw InputError({.id = id, .where = "", .what = std::move(what), .hint = std::move(hint)});

@@ -1,11 +1,11 @@
 #include "base/text.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
 #include <numeric>
+#include <type_traits>
 #include <utility>
 
 namespace kernbench {
@@ -134,8 +134,30 @@ std::string numbers(std::span<const int> ascending) {
   return fmt::format("{}, … ({} in all)", join(items), ascending.size());
 }
 
+namespace {
+template <typename Item>
+std::string joined(std::span<const Item> items, std::string_view separator) {
+  std::string text;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (i > 0) text += separator;
+    if constexpr (std::is_integral_v<Item>)
+      text += std::to_string(items[i]);
+    else
+      text += items[i];
+  }
+  return text;
+}
+}  // namespace
+
 std::string join(std::span<const std::string> items, std::string_view separator) {
-  return fmt::format("{}", fmt::join(items, separator));
+  return joined(items, separator);
+}
+std::string join(std::span<const std::string_view> items, std::string_view separator) {
+  return joined(items, separator);
+}
+std::string join(std::span<const int> items, std::string_view separator) { return joined(items, separator); }
+std::string join(std::span<const std::int64_t> items, std::string_view separator) {
+  return joined(items, separator);
 }
 
 }  // namespace kernbench

@@ -1,6 +1,7 @@
 // Small text helpers behind our error messages.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,5 +33,8 @@ std::string numbers(std::span<const int> ascending);
 
 /// "a, b, c"
 std::string join(std::span<const std::string> items, std::string_view separator = ", ");
+std::string join(std::span<const std::string_view> items, std::string_view separator = ", ");
+std::string join(std::span<const int> items, std::string_view separator = ", ");
+std::string join(std::span<const std::int64_t> items, std::string_view separator = ", ");
 
 }  // namespace kernbench

@@ -1,7 +1,6 @@
 #include "bench/baseline.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -10,6 +9,7 @@
 
 #include "base/file.hpp"
 #include "base/parse.hpp"
+#include "base/text.hpp"
 #include "kernbench/error.hpp"
 
 namespace kernbench::bench {
@@ -43,7 +43,7 @@ std::string text_of(const std::string& name) {
     refuse_baseline(
         "unknown", name, "neither a baseline that ships nor a file",
         fmt::format("those that ship: {}; a file of your own is CSV with the columns op, dims and us_median",
-                    fmt::join(shipped_names(), ", ")));
+                    join(shipped_names())));
   return read_text_file(name);
 }
 

@@ -1,7 +1,6 @@
 #include "ccl/functional_run.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
@@ -301,7 +300,7 @@ std::vector<std::string> FunctionalRun::waiting_lines(const std::vector<int>& wa
 std::string FunctionalRun::cycle_text(const std::vector<int>& cycle) {
   const std::span shown(cycle.data(), std::min(cycle.size(), kShown));
   const auto rest = cycle.size() > kShown ? fmt::format(" → … ({} ranks)", cycle.size()) : "";
-  return fmt::format("in a cycle: ranks {}{}", fmt::join(shown, " → "), rest);
+  return fmt::format("in a cycle: ranks {}{}", join(shown, " → "), rest);
 }
 
 void FunctionalRun::fail_deadlock() const {
@@ -321,7 +320,7 @@ void FunctionalRun::fail_deadlock() const {
   throw SimulationError(
       {.id = "functional.deadlock",
        .where = fmt::format("kernel '{}'", options_.kernel),
-       .what = fmt::format("no rank can go on\n  {}", fmt::join(lines, "\n  ")),
+       .what = fmt::format("no rank can go on\n  {}", join(lines, "\n  ")),
        .hint = "every receive needs a send of its peer; with few slots, receive between sends"});
 }
 

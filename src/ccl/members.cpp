@@ -1,9 +1,9 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
 
+#include "base/text.hpp"
 #include "kernbench/ccl.hpp"
 #include "kernbench/error.hpp"
 
@@ -28,7 +28,7 @@ std::vector<int> chosen_sips(const Machine& machine, const std::vector<int>& wan
   std::set<int> seen;
   for (const int sip : wanted)
     if (sip < 0 || sip >= machine.sips() || !seen.insert(sip).second)
-      refuse("members", fmt::format("SIPs {} of a machine with {}", fmt::join(wanted, ", "), machine.sips()),
+      refuse("members", fmt::format("SIPs {} of a machine with {}", join(wanted), machine.sips()),
              "name each SIP once; they count from 0");
   return wanted;
 }
@@ -142,17 +142,16 @@ Members members_by_rank(const Machine& machine, const MemberRequest& request) {
         std::ranges::find(other.serves, group) != other.serves.end())
       others.push_back(other.name);
   refuse("group", fmt::format("{} does not serve members that are {}s", algorithm.name, to_string(group)),
-         fmt::format("it serves members that are {}s{}", fmt::join(served, "s and "),
-                     others.empty()
-                         ? ""
-                         : fmt::format("; {}s are served by {}", to_string(group), fmt::join(others, ", "))));
+         fmt::format(
+             "it serves members that are {}s{}", join(served, "s and "),
+             others.empty() ? "" : fmt::format("; {}s are served by {}", to_string(group), join(others))));
 }
 
 void check_topology(const Algorithm& algorithm, std::string_view topology) {
   const auto right = right_topologies(algorithm);
   if (algorithm.name.empty() || std::ranges::find(right, topology) != right.end()) return;
   refuse("topology", fmt::format("{} would give wrong results on {}", algorithm.name, topology),
-         fmt::format("it is right on {}", fmt::join(right, ", ")));
+         fmt::format("it is right on {}", join(right)));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.hpp"
+#include "base/json.hpp"
 #include "bench/run.hpp"
 #include "ccl/plan.hpp"
 #include "ccl/wiring_drawing.hpp"
@@ -59,8 +60,7 @@ int plan(const Session& session, const PlanOptions& options) {
   }
   const auto windows = ccl::link_windows(made, machine, graph);
   if (options.output.empty()) return write_stdout(ccl::to_text(made, windows)), 0;
-  const std::string json =
-      ccl::to_json(made, windows).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  const std::string json = dump_json(ccl::to_json(made, windows), 2) + "\n";
   if (options.output == "-") return write_stdout(json), 0;
   write_file(options.output, json);
   write_stdout(fmt::format("{}: the plan of {}\n", options.output, settings.name));

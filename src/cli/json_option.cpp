@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.hpp"
+#include "base/json.hpp"
 #include "base/new_file.hpp"
 
 namespace kernbench::cli {
@@ -33,9 +34,7 @@ std::vector<std::string> with_json_in_one_word(int argc, char** argv) {
   return out;
 }
 
-std::string json_text(const nlohmann::ordered_json& json) {
-  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
-}
+std::string json_text(const nlohmann::ordered_json& json) { return dump_json(json, 2) + "\n"; }
 
 void write_json(const std::string& file, const std::string& text) {
   file == "-" ? write_stdout(text) : write_file(file, text);

@@ -249,7 +249,7 @@ std::string machine_tree(const Machine& machine, const topology::Graph& graph) {
       "{}\nleft out of the models:\n  {}\n",
       machine.source(), topology::headline(machine), count_text(graph.node_count(), "node", "nodes"),
       count_text(graph.link_count(), "link", "links"), tree_text(system(machine, all)), peaks_table(all),
-      ideal.empty() ? "no figure of this file" : join(ideal), fmt::join(machine.left_out(), "\n  "));
+      ideal.empty() ? "no figure of this file" : join(ideal), join(machine.left_out(), "\n  "));
 }
 
 }  // namespace kernbench::cli

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.hpp"
+#include "base/json.hpp"
 #include "base/new_file.hpp"
 #include "cli/command.hpp"
 #include "cli/json_option.hpp"
@@ -184,7 +185,7 @@ int run_matrix(const Session& session, MatrixOptions& options) {
     to_stdout ? write_stdout(svg) : write_file(options.output, svg);
   }
   const std::string where = options.output.empty() ? "" : options.output + ": ";
-  if (!options.json.empty()) write_json(options.json, matrix_json(prober.graph(), matrix).dump() + "\n");
+  if (!options.json.empty()) write_json(options.json, dump_json(matrix_json(prober.graph(), matrix)) + "\n");
   if (options.json != "-" && !to_stdout) write_stdout(where + summary(matrix));
   return 0;
 }

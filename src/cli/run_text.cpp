@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <functional>
-#include <iterator>
 #include <span>
 
+#include "base/append.hpp"
 #include "base/text.hpp"
 #include "cli/percent.hpp"
 #include "topology/figures.hpp"
@@ -38,37 +38,35 @@ std::size_t name_width(std::span<const LaunchResult> launches) {
 }
 
 void put_launches(std::string& out, const RunResult& result) {
-  const auto to = std::back_inserter(out);
   const auto rows = std::span(result.launches).first(std::min(result.launches.size(), kMostLaunches));
   const std::size_t width = name_width(rows);
   const bool notes = std::ranges::any_of(rows, [](const LaunchResult& l) { return !l.trace.note.empty(); });
-  fmt::format_to(to, "{:<{}} {:>3} {:>14} {:>14} {:>12} {:>14} {:>14} {:>8}{}\n", "launch", width, "sip",
-                 "total ns", "pe_exec ns", "network ns", "queued ns", "lower bound", "of exec",
-                 notes ? "     compulsory  note" : "");
+  append(out, "{:<{}} {:>3} {:>14} {:>14} {:>12} {:>14} {:>14} {:>8}{}\n", "launch", width, "sip", "total ns",
+         "pe_exec ns", "network ns", "queued ns", "lower bound", "of exec",
+         notes ? "     compulsory  note" : "");
   for (const auto& [trace, bound, number] : rows)
-    fmt::format_to(to, "{:<{}} {:>3} {:>14.3f} {:>14.3f} {:>12.3f} {:>14.3f} {:>14.3f} {:>8}{}\n",
-                   shown(trace.name, width - (trace.name.size() > width)), width, trace.sip, trace.total_ns(),
-                   trace.pe_exec_ns(), trace.network_ns(), trace.queued_ns(), bound.time.ns(),
-                   share_of(bound.time, trace.pe_exec), note_of(trace));
+    append(out, "{:<{}} {:>3} {:>14.3f} {:>14.3f} {:>12.3f} {:>14.3f} {:>14.3f} {:>8}{}\n",
+           shown(trace.name, width - (trace.name.size() > width)), width, trace.sip, trace.total_ns(),
+           trace.pe_exec_ns(), trace.network_ns(), trace.queued_ns(), bound.time.ns(),
+           share_of(bound.time, trace.pe_exec), note_of(trace));
   if (rows.size() < result.launches.size())
-    fmt::format_to(to, "and {} more\n", result.launches.size() - rows.size());
+    append(out, "and {} more\n", result.launches.size() - rows.size());
   out += '\n';
 }
 
 void put_utilization(std::string& out, const bench::Utilization& u) {
   const std::string where = u.busiest_link.empty() ? "" : fmt::format(" ({})", u.busiest_link);
-  fmt::format_to(std::back_inserter(out),
-                 "utilisation      gemm {}, math {}, dma_read {}, dma_write {}\n"
-                 "                 HBM {}, busiest link {}{}\n",
-                 percent(u.engines.gemm), percent(u.engines.math), percent(u.engines.dma_read),
-                 percent(u.engines.dma_write), percent(u.hbm), percent(u.link_max), where);
+  append(out,
+         "utilisation      gemm {}, math {}, dma_read {}, dma_write {}\n"
+         "                 HBM {}, busiest link {}{}\n",
+         percent(u.engines.gemm), percent(u.engines.math), percent(u.engines.dma_read),
+         percent(u.engines.dma_write), percent(u.hbm), percent(u.link_max), where);
 }
 
 /// The parts that take most, then the power.
 void put_energy(std::string& out, const RunResult& result) {
   if (!result.energy) return;
   const trace::EnergyReport& energy = *result.energy;
-  const auto to = std::back_inserter(out);
   std::vector<std::pair<Energy, std::string_view>> parts;
   for (std::size_t i = 0; i < trace::kEnergyParts; ++i)
     if (energy.parts[i] != Energy())
@@ -77,31 +75,29 @@ void put_energy(std::string& out, const RunResult& result) {
   std::vector<std::string> shares;
   for (const auto& [part, name] : parts)
     shares.push_back(fmt::format("{} {}", name, percent(part.joules() / energy.total().joules())));
-  fmt::format_to(to, "energy           {}{}{}\n", to_string(energy.total()), shares.empty() ? "" : ": ",
-                 join(shares));
-  fmt::format_to(to, "power            {} on average, {} at most (over {}, from {} on){}\n",
-                 trace::watts_text(energy.average_w()), trace::watts_text(energy.peak_w()),
-                 to_string(energy.window), to_string(energy.peak_at()),
-                 energy.macs == 0 ? ""
-                                  : fmt::format("; {:.3f} pJ per FLOP, {:.3f} without static",
-                                                energy.pj_per_flop(), energy.dynamic_pj_per_flop()));
-  if (!energy.unpriced.empty())
-    fmt::format_to(to, "                 without a price: {}\n", join(energy.unpriced));
+  append(out, "energy           {}{}{}\n", to_string(energy.total()), shares.empty() ? "" : ": ",
+         join(shares));
+  append(out, "power            {} on average, {} at most (over {}, from {} on){}\n",
+         trace::watts_text(energy.average_w()), trace::watts_text(energy.peak_w()), to_string(energy.window),
+         to_string(energy.peak_at()),
+         energy.macs == 0 ? ""
+                          : fmt::format("; {:.3f} pJ per FLOP, {:.3f} without static", energy.pj_per_flop(),
+                                        energy.dynamic_pj_per_flop()));
+  if (!energy.unpriced.empty()) append(out, "                 without a price: {}\n", join(energy.unpriced));
 }
 
 void put_bound(std::string& out, const bench::LowerBound& bound) {
   if (bound.time == Time()) return;
-  fmt::format_to(std::back_inserter(out), "lower bound      {}, set by {}\n", to_string(bound.time),
-                 bound.resource);
+  append(out, "lower bound      {}, set by {}\n", to_string(bound.time), bound.resource);
   for (const std::string& name : bound.without)
-    fmt::format_to(std::back_inserter(out), "                 without {}, which gives no least time\n", name);
+    append(out, "                 without {}, which gives no least time\n", name);
 }
 
 void put_shares(std::string& out, const char* title, std::span<const trace::Share> shares,
                 std::size_t width) {
   for (std::size_t i = 0; i < shares.size(); ++i)
-    fmt::format_to(std::back_inserter(out), "{:<16} {:<{}} {:>14.3f} ns {:>7}\n", i == 0 ? title : "",
-                   shares[i].name, width, shares[i].time.ns(), percent(shares[i].fraction));
+    append(out, "{:<16} {:<{}} {:>14.3f} ns {:>7}\n", i == 0 ? title : "", shares[i].name, width,
+           shares[i].time.ns(), percent(shares[i].fraction));
 }
 
 /// By resource and by source line, in the same columns.
@@ -120,9 +116,9 @@ void put_critical_path(std::string& out, const trace::CriticalPath& path) {
 void put_deepest_queue(std::string& out, const RunResult& result) {
   if (result.links.empty()) return;
   const runtime::LinkQueue& deepest = result.links.front();
-  fmt::format_to(std::back_inserter(out), "deepest queue    {:.0f} B, {} of waiting at {}; {}\n",
-                 deepest.deepest_bytes, to_string(deepest.deepest_wait), deepest.link,
-                 topology::count_text(result.links.size(), "link", "links") + " had one");
+  append(out, "deepest queue    {:.0f} B, {} of waiting at {}; {}\n", deepest.deepest_bytes,
+         to_string(deepest.deepest_wait), deepest.link,
+         topology::count_text(result.links.size(), "link", "links") + " had one");
 }
 
 /// Where the memory counts what it does: the busiest slice.
@@ -131,13 +127,12 @@ void put_dram(std::string& out, const RunResult& result) {
   const auto& [slice, a] = result.slices.front();
   const auto share = [&](Time part) { return percent(part.ns() / a.waited_for().ns()); };
   const double bursts = static_cast<double>(a.reads + a.writes);
-  fmt::format_to(
-      std::back_inserter(out),
-      "DRAM             {} of the time something waited for {}: data {}, rows {}, bank groups {}, turns "
-      "{}, refresh {}; {} row hits\n",
-      percent(a.waited_for().ns() / static_cast<double>(a.channels) / result.total.ns()), slice,
-      share(a.data), share(a.rows), share(a.groups), share(a.turns), share(a.refresh),
-      percent(static_cast<double>(a.hits) / bursts));
+  append(out,
+         "DRAM             {} of the time something waited for {}: data {}, rows {}, bank groups {}, turns "
+         "{}, refresh {}; {} row hits\n",
+         percent(a.waited_for().ns() / static_cast<double>(a.channels) / result.total.ns()), slice,
+         share(a.data), share(a.rows), share(a.groups), share(a.turns), share(a.refresh),
+         percent(static_cast<double>(a.hits) / bursts));
 }
 
 std::string count_of(std::uint64_t n, const char* one, const char* many) {
@@ -148,32 +143,28 @@ void put_push_back(std::string& out, const RunResult& result) {
   const std::optional<bench::PushBack> all = bench::push_back(result);
   if (!all || !all->most) return;
   if (all->credits) {
-    fmt::format_to(
-        std::back_inserter(out),
-        "push-back        {} stood idle for want of room beyond, {} in all; most, {} in {}, at {}\n",
-        count_of(all->links, "link", "links"), to_string(all->stalled), to_string(all->most->stalled),
-        count_of(all->most->stalls, "stall", "stalls"), all->most->link);
+    append(out, "push-back        {} stood idle for want of room beyond, {} in all; most, {} in {}, at {}\n",
+           count_of(all->links, "link", "links"), to_string(all->stalled), to_string(all->most->stalled),
+           count_of(all->most->stalls, "stall", "stalls"), all->most->link);
     return;
   }
-  fmt::format_to(
-      std::back_inserter(out),
-      "push-back        {} found more than {} before them in a router, at {}; most, {}, at {}: hardware "
-      "would have held up their senders\n",
-      count_of(all->packets, "packet", "packets"), all->buffer_packets, count_of(all->links, "link", "links"),
-      all->most->pushed_back, all->most->link);
+  append(out,
+         "push-back        {} found more than {} before them in a router, at {}; most, {}, at {}: hardware "
+         "would have held up their senders\n",
+         count_of(all->packets, "packet", "packets"), all->buffer_packets,
+         count_of(all->links, "link", "links"), all->most->pushed_back, all->most->link);
 }
 
 void put_hazards(std::string& out, const RunResult& result) {
-  const auto to = std::back_inserter(out);
   if (!result.hazards) {
     out += "hazards          not looked for (--hazards does)\n";
     return;
   }
   const auto& hazards = *result.hazards;
-  fmt::format_to(to, "hazards          {}\n", hazards.empty() ? "none" : std::to_string(hazards.size()));
+  append(out, "hazards          {}\n", hazards.empty() ? "none" : std::to_string(hazards.size()));
   for (std::size_t i = 0; i < std::min(hazards.size(), kMostHazards); ++i)
-    fmt::format_to(to, "  {}\n", hazards[i].text);
-  if (hazards.size() > kMostHazards) fmt::format_to(to, "  and {} more\n", hazards.size() - kMostHazards);
+    append(out, "  {}\n", hazards[i].text);
+  if (hazards.size() > kMostHazards) append(out, "  and {} more\n", hazards.size() - kMostHazards);
 }
 
 }  // namespace
@@ -195,8 +186,8 @@ std::string run_headline(const RunResult& result) {
 std::string run_summary(const RunResult& result) {
   std::string out;
   put_launches(out, result);
-  fmt::format_to(std::back_inserter(out), "simulated        {} in all, {} records, hash {:016x}\n",
-                 to_string(result.total), result.summary.records, result.hash);
+  append(out, "simulated        {} in all, {} records, hash {:016x}\n", to_string(result.total),
+         result.summary.records, result.hash);
   put_utilization(out, result.utilization);
   put_energy(out, result);
   put_deepest_queue(out, result);
@@ -209,17 +200,15 @@ std::string run_summary(const RunResult& result) {
     out += "critical path    not known: records were not kept (--log none)\n";
   put_hazards(out, result);
   const std::vector<std::string> idealised = result.machine.idealised();
-  fmt::format_to(std::back_inserter(out), "machine          {}{}\n", result.machine.source(),
-                 idealised.empty() ? "" : fmt::format("; idealised: {}", join(idealised)));
-  fmt::format_to(std::back_inserter(out), "collectives      {}\n", result.ccl);
-  for (const std::string& warning : result.warnings)
-    fmt::format_to(std::back_inserter(out), "warning          {}\n", warning);
-  fmt::format_to(std::back_inserter(out), "wall             {:.3f} s, {:.1f} M events, {:.0f} MB\n",
-                 result.wall.seconds, static_cast<double>(result.wall.events) / 1e6, result.wall.peak_rss_mb);
+  append(out, "machine          {}{}\n", result.machine.source(),
+         idealised.empty() ? "" : fmt::format("; idealised: {}", join(idealised)));
+  append(out, "collectives      {}\n", result.ccl);
+  for (const std::string& warning : result.warnings) append(out, "warning          {}\n", warning);
+  append(out, "wall             {:.3f} s, {:.1f} M events, {:.0f} MB\n", result.wall.seconds,
+         static_cast<double>(result.wall.events) / 1e6, result.wall.peak_rss_mb);
   if (result.wall.taken_over > 0)
-    fmt::format_to(std::back_inserter(out),
-                   "taken over       {} of {} launches came again in the same state and were not simulated\n",
-                   result.wall.taken_over, result.launches.size());
+    append(out, "taken over       {} of {} launches came again in the same state and were not simulated\n",
+           result.wall.taken_over, result.launches.size());
   return out;
 }
 

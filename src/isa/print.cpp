@@ -1,8 +1,8 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <ostream>
 
+#include "base/text.hpp"
 #include "kernbench/isa.hpp"
 
 namespace kernbench::isa {
@@ -13,18 +13,18 @@ std::string type_of(const Operand& o) { return fmt::format("{}{}", to_string(o.d
 std::string text_of(const std::vector<Operand>& operands) {
   std::vector<std::string> texts;
   for (const auto& o : operands) texts.push_back(to_string(o));
-  return fmt::format("{}", fmt::join(texts, ", "));
+  return join(texts);
 }
 
 std::string access_text(const std::vector<std::int64_t>& strides, const ActiveLanes& lanes,
                         const std::vector<std::uint64_t>& places) {
   if (!places.empty()) return fmt::format(" and {} more places", places.size() - 1);
   std::string text;
-  if (!strides.empty()) text += fmt::format(" strides [{}]", fmt::join(strides, ", "));
+  if (!strides.empty()) text += fmt::format(" strides [{}]", join(strides));
   if (!lanes) return text;
   std::vector<std::string> runs;
   for (const auto run : *lanes) runs.push_back(fmt::format("{}:{}", run.begin, run.end));
-  return text + fmt::format(" lanes [{}]", fmt::join(runs, ", "));
+  return text + fmt::format(" lanes [{}]", join(runs));
 }
 
 struct Printer {

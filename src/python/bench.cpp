@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.hpp"
+#include "base/json.hpp"
 #include "bench/run.hpp"
 #include "bench/run_json.hpp"
 #include "kernbench/cli.hpp"
@@ -225,7 +226,7 @@ void bind_result(py::module_& m) {
       .def_readonly("warnings", &RunResult::warnings, "Queues that limit the bandwidth of their links.")
       .def_readonly("_log", &RunResult::log)
       .def(
-          "to_json", [](const RunResult& r) { return to_json(r).dump(2); },
+          "to_json", [](const RunResult& r) { return dump_json(to_json(r), 2); },
           "The document of `kernbench run --json`.")
       .def("__repr__", [](const RunResult& r) { return fmt::format("<{}: {}>", r.bench, r.report.text()); });
 }

@@ -1,10 +1,11 @@
 #include "report/command_text.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <iterator>
 #include <span>
+
+#include "base/append.hpp"
+#include "base/text.hpp"
 
 namespace kernbench::report {
 namespace {
@@ -12,9 +13,7 @@ namespace {
 using isa::CommandKind;
 using isa::ValueKind;
 
-void append_hex(std::string& out, std::uint64_t address) {
-  fmt::format_to(std::back_inserter(out), "{:#x}", address);
-}
+void append_hex(std::string& out, std::uint64_t address) { append(out, "{:#x}", address); }
 
 void append_number(std::string& out, std::uint64_t number) {
   const fmt::format_int text(number);
@@ -33,7 +32,7 @@ const std::string& CommandWriter::type_of(isa::ValueId id) {
 void CommandWriter::append_value(isa::ValueId id) {
   switch (program_.value(id).kind) {
     case ValueKind::scalar:
-      fmt::format_to(std::back_inserter(out_.operands), "{}", program_.scalar(id));
+      append(out_.operands, "{}", program_.scalar(id));
       return;
     case ValueKind::reference:
       return append_hex(out_.operands, program_.address(id));
@@ -64,13 +63,12 @@ void CommandWriter::transfer_text(const isa::Command& c) {
   if (c.strides != isa::kNone) {
     const isa::Strides strides = program_.strides(c);
     const auto rank = static_cast<std::size_t>(program_.shape(program_.moved(c)).rank());
-    fmt::format_to(std::back_inserter(out_.text), " strides [{}]",
-                   fmt::join(std::span(strides).first(rank), ", "));
+    append(out_.text, " strides [{}]", join(std::span(strides).first(rank)));
   }
   if (!program_.masked(c)) return;
-  fmt::format_to(std::back_inserter(out_.text), " lanes {}", program_.active_lanes(c));
+  append(out_.text, " lanes {}", program_.active_lanes(c));
   if (c.kind == CommandKind::dma_read && program_.other(c) != 0)
-    fmt::format_to(std::back_inserter(out_.text), " other {}", program_.other(c));
+    append(out_.text, " other {}", program_.other(c));
 }
 
 void CommandWriter::dma(const isa::Command& c) {
@@ -89,8 +87,7 @@ void CommandWriter::compute(const isa::Command& c) {
   out_.text = c.kind == CommandKind::gemm ? to_string(c.kind) : to_string(c.op);
   const auto kind = info(c.op).kind;
   const bool along = kind == MathKind::reduction || kind == MathKind::scan || kind == MathKind::arrangement;
-  if (c.kind == CommandKind::math && along)
-    fmt::format_to(std::back_inserter(out_.text), " axis {}", program_.axis(c));
+  if (c.kind == CommandKind::math && along) append(out_.text, " axis {}", program_.axis(c));
   result(c.result);
   for (const isa::ValueId id : program_.reads(c)) operand(id);
 }
@@ -115,7 +112,7 @@ void CommandWriter::queue(const isa::Command& c) {
   result(c.result);
   out_.operands.resize(out_.operands.size() - 3);  // nothing follows
   if (!program_.has_destination(c)) return;
-  fmt::format_to(std::back_inserter(out_.text), " to {}", to_string(program_.destination_space(c)));
+  append(out_.text, " to {}", to_string(program_.destination_space(c)));
 }
 
 const CommandText& CommandWriter::write(const isa::Command& c) {

@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/json.hpp"
 #include "base/yaml.hpp"
 #include "report/line_diff.hpp"
 #include "report/reading.hpp"
@@ -41,10 +42,10 @@ void add_values(const YamlNode& node, const std::string& path, Values& values) {
 
 Values option_values(const SavedRun& run) {
   Values values;
-  const Json all = Json::parse(run.json());
+  const Json all = parse_json(run.json());
   values["bench"] = run.value("bench");
   for (const auto& [name, value] : all.at("options").items())
-    if (!value.is_null()) values[name] = value.is_string() ? value.get<std::string>() : value.dump();
+    if (!value.is_null()) values[name] = value.is_string() ? value.get<std::string>() : dump_json(value);
   values["--device"] = run.value("device");
   values["--ccl"] = all.at("recipe").at("ccl").get<std::string>();
   if (const auto text = all.at("recipe").value("ccl_text", std::string()); !text.empty())

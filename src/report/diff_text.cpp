@@ -2,9 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "base/append.hpp"
+#include "base/json.hpp"
 #include "report/diff.hpp"
 
 namespace kernbench::report {
@@ -37,7 +38,7 @@ class DiffText {
  private:
   template <class... Args>
   void put(fmt::format_string<Args...> text, Args&&... args) {
-    fmt::format_to(std::back_inserter(out_), text, std::forward<Args>(args)...);
+    append(out_, text, std::forward<Args>(args)...);
   }
   void more(std::size_t all) {
     if (all > kMostRows) put("  and {} more\n", all - kMostRows);
@@ -157,7 +158,7 @@ std::string to_json(const Difference& d) {
                 {"energy", energy_json(d.energy)},
                 {"moved", d.moved},
                 {"note", d.note}});
-  return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return dump_json(all, 2) + "\n";
 }
 
 }  // namespace kernbench::report

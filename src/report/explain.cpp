@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "base/append.hpp"
+#include "base/json.hpp"
 #include "base/text.hpp"
 #include "ccl/config.hpp"
 #include "report/knobs.hpp"
@@ -60,7 +61,7 @@ class Explanation {
  private:
   template <class... Args>
   void put(fmt::format_string<Args...> text, Args&&... args) {
-    fmt::format_to(std::back_inserter(out_), text, std::forward<Args>(args)...);
+    append(out_, text, std::forward<Args>(args)...);
   }
 
   void headline() {
@@ -152,7 +153,7 @@ class Explanation {
   void push_back() {
     const std::string text = run_.value("push_back");
     if (text.empty()) return;  // saved before anybody looked
-    const Json all = Json::parse(text);
+    const Json all = parse_json(text);
     if (all.is_null() || all.at("links").get<std::uint64_t>() == 0) return;
     const bool credits = all.at("flow") == "credits";
     if (credits)
@@ -168,7 +169,7 @@ class Explanation {
   /// The worst first.
   void full_links(const char* key, const char* unit) {
     std::vector<std::pair<double, std::string>> links;
-    for (const Json& link : Json::parse(run_.value("links")))
+    for (const Json& link : parse_json(run_.value("links")))
       if (const auto amount = link.at(key).get<double>(); amount > 0)
         links.emplace_back(amount, link.at("link").get<std::string>());
     std::ranges::stable_sort(links, std::greater(), [](const auto& link) { return link.first; });
@@ -285,7 +286,7 @@ std::string json_of(const SavedRun& run) {
                     {"launches", launches},
                     {"dram", dram_json(run)},
                     {"energy", saved_energy(run)}};
-  return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return dump_json(all, 2) + "\n";
 }
 
 }  // namespace
@@ -308,12 +309,12 @@ std::string variants_text(const SavedRun& run, const std::vector<Variant>& varia
   for (const std::size_t i : order) {
     const VariantResult& r = results[i];
     if (!r.failure.empty()) {
-      fmt::format_to(std::back_inserter(out), "{:<{}} {}\n", variants[i].name, width, r.failure);
+      append(out, "{:<{}} {}\n", variants[i].name, width, r.failure);
       continue;
     }
-    fmt::format_to(std::back_inserter(out), "{:<{}} {:>16.3f} {:>10}  {} {}", variants[i].name, width,
-                   r.total.ns(), change_text(run.total(), r.total), r.limit, share_text(r.limit_share));
-    if (by_gain) fmt::format_to(std::back_inserter(out), "  {}", join(variants[i].overrides, " "));
+    append(out, "{:<{}} {:>16.3f} {:>10}  {} {}", variants[i].name, width, r.total.ns(),
+           change_text(run.total(), r.total), r.limit, share_text(r.limit_share));
+    if (by_gain) append(out, "  {}", join(variants[i].overrides, " "));
     out += '\n';
   }
   return out;
@@ -335,7 +336,7 @@ std::string variants_json(const SavedRun& run, const std::vector<Variant>& varia
     list.push_back(std::move(one));
   }
   const Json all = {{"total_ns", run.total().ns()}, {"variants", list}};
-  return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return dump_json(all, 2) + "\n";
 }
 
 std::vector<Variant> what_if(const std::vector<std::string>& changes) {

@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "base/file.hpp"
+#include "base/json.hpp"
 #include "base/text.hpp"
 #include "kernbench/error.hpp"
 #include "report/embedded.hpp"
@@ -58,8 +59,7 @@ std::string joined_modules(std::span<const char* const> modules) {
 /// JSON inside a <script>: no `</script` may end it early. `<` is only ever inside strings.
 std::string inlined(const Json& json) {
   std::string out;
-  for (const char c : json.dump(-1, ' ', false, Json::error_handler_t::replace))
-    out += c == '<' ? "\\u003c" : std::string(1, c);
+  for (const char c : dump_json(json)) out += c == '<' ? "\\u003c" : std::string(1, c);
   return out;
 }
 
@@ -79,7 +79,7 @@ class PageContent {
       : registry_(registry), limits_(limits) {}
 
   void add(const SavedRun& run) {
-    const std::string source = Json::parse(run.value("machine")).at("source");
+    const std::string source = parse_json(run.value("machine")).at("source");
     const topology::Machine machine = topology::load_machine_text(run.machine(), source, {}, registry_);
     const topology::Graph graph(machine);
     runs_.push_back(page_data(run, machine, graph, limits_));
@@ -150,11 +150,11 @@ std::string sweep_page(const std::string& folder) {
         {"sweep.folder", shown_path(folder), what, "run 'kernbench sweep FILE.yaml -o DIR' first"});
   };
   if (!is_sweep(folder)) refuse("there is no finished sweep in this folder");
-  const Json sweep = Json::parse(read_text_file(folder + "/sweep.json"), nullptr, false);
+  const Json sweep = parse_json_or_discard(read_text_file(folder + "/sweep.json"));
   if (!sweep.is_object() || !sweep.contains("rows")) refuse("sweep.json is damaged, or of an older version");
   Json data = {{"sweep", sweep}, {"gemm", nullptr}};
   if (std::error_code error; std::filesystem::exists(folder + "/gemm_sweep.json", error))
-    data["gemm"] = Json::parse(read_text_file(folder + "/gemm_sweep.json"), nullptr, false);
+    data["gemm"] = parse_json_or_discard(read_text_file(folder + "/gemm_sweep.json"));
   if (data["gemm"].is_discarded()) refuse("gemm_sweep.json is damaged");
   return filled(embedded("report.html"),
                 {{"title", as_markup("Sweep of " + sweep.value("bench", std::string("?")))},

@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/json.hpp"
 #include "kernbench/error.hpp"
 #include "report/saved_dram.hpp"
 
@@ -139,7 +140,7 @@ class Finder {
 
   /// The PE whose unit was busy longest.
   void add_engines() {
-    const Json summary = Json::parse(run_.json()).at("op_log_summary");
+    const Json summary = parse_json(run_.json()).at("op_log_summary");
     for (const auto& [engine, kind] :
          {std::pair("gemm", LimitKind::gemm), std::pair("math", LimitKind::math)}) {
       const Json* most = nullptr;

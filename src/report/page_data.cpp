@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/json.hpp"
 #include "report/engine_load.hpp"
 #include "report/page_load.hpp"
 #include "report/page_ops.hpp"
@@ -22,7 +23,7 @@ constexpr std::size_t kMostTableRows = 25;  // of a table of links or memories
 
 /// The run's own document, less what the page has elsewhere or does not show.
 Json run_json(const SavedRun& run) {
-  Json json = Json::parse(run.json());
+  Json json = parse_json(run.json());
   json.erase("machine");
   if (json.contains("op_log_summary")) json["op_log_summary"].erase("pes");
   return json;
@@ -121,7 +122,7 @@ Json links_json(const std::vector<SavedLink>& links) {
 /// Null if nobody looked.
 Json push_back_json(const SavedRun& run) {
   const std::string text = run.value("push_back");
-  return text.empty() ? Json() : Json::parse(text);
+  return text.empty() ? Json() : parse_json(text);
 }
 
 Json memories_json(const SavedRun& run) {

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "base/json.hpp"
 #include "base/text.hpp"
 #include "base/threads.hpp"
 #include "kernbench/error.hpp"
@@ -22,7 +23,7 @@ bool is_of_ccl(const std::string& override) { return override.starts_with("ccl."
 /// An option's value as a word of the command line has it.
 std::string word_of(const Json& value) {
   if (value.is_string()) return value.get<std::string>();
-  if (!value.is_array()) return value.dump();
+  if (!value.is_array()) return dump_json(value);
   std::string text = "[";
   for (const Json& one : value) text += (text.size() > 1 ? ", " : "") + word_of(one);
   return text + "]";
@@ -55,7 +56,7 @@ Rerun::Rerun(const SavedRun& run, const Registry& registry)
 }
 
 void Rerun::read(const SavedRun& run) {
-  const Json all = Json::parse(run.json());
+  const Json all = parse_json(run.json());
   options_ = bench_->read_options(words_of(all.at("options")));
   device_ = all.at("device").get<std::string>();
   ccl_ = all.at("recipe").at("ccl").get<std::string>();

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/json.hpp"
 #include "base/new_file.hpp"
 #include "base/text.hpp"
 #include "bench/run_json.hpp"
@@ -296,9 +297,7 @@ class Saver {
     const Json all = document();
     std::map<std::string, const Json*> sorted;
     for (const auto& [key, value] : all.items()) sorted[key] = &value;
-    const auto text = [](const Json& value) {
-      return value.dump(-1, ' ', false, Json::error_handler_t::replace);
-    };
+    const auto text = [](const Json& value) { return dump_json(value); };
     for (const auto& [key, value] : sorted) {
       if (value->is_null())
         table.row(key, nullptr);

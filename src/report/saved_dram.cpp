@@ -6,6 +6,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/json.hpp"
+
 namespace kernbench::report {
 
 using Json = nlohmann::ordered_json;
@@ -29,7 +31,7 @@ std::string SavedDram::text() const {
 std::optional<SavedDram> saved_dram(const SavedRun& run) {
   const std::string text = run.value("dram");
   if (text.empty()) return std::nullopt;
-  const Json all = Json::parse(text);
+  const Json all = parse_json(text);
   if (all.is_null()) return std::nullopt;
   const Json& most = all.at("busiest");
   const auto number = [&](const char* key) { return most.at(key).get<double>(); };

@@ -2,11 +2,13 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json.hpp"
+
 namespace kernbench::report {
 
 nlohmann::ordered_json saved_energy(const SavedRun& run) {
   const std::string text = run.value("energy");
-  return text.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json::parse(text);
+  return text.empty() ? nlohmann::ordered_json() : parse_json(text);
 }
 
 }  // namespace kernbench::report

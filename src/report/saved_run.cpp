@@ -1,4 +1,5 @@
 #include "kernbench/saved_run.hpp"
+#include "base/json.hpp"
 
 #include <fmt/format.h>
 #include <sqlite3.h>
@@ -80,7 +81,7 @@ Json value_json(const TableReader& row, int column) {
   }
   const std::string_view text = row.text(column);
   const bool structured = text.starts_with('{') || text.starts_with('[') || text == "true" || text == "false";
-  return structured ? Json::parse(text) : Json(text);
+  return structured ? parse_json(text) : Json(text);
 }
 
 std::vector<trace::Share> shares_of(const std::map<std::string, Time>& times, Time whole) {
@@ -284,9 +285,7 @@ std::vector<std::vector<SavedRun::Value>> SavedRun::Content::query(std::string_v
 SavedRun SavedRun::open(const std::string& path) { return SavedRun(std::make_shared<Content>(path)); }
 
 const std::string& SavedRun::path() const { return content_->path(); }
-std::string SavedRun::json() const {
-  return content_->document().dump(2, ' ', false, Json::error_handler_t::replace);
-}
+std::string SavedRun::json() const { return dump_json(content_->document(), 2); }
 
 std::string SavedRun::value(std::string_view key) const {
   const Json& all = content_->document();

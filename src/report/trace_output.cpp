@@ -8,6 +8,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "base/json.hpp"
 #include "kernbench/error.hpp"
 
 namespace kernbench::report {
@@ -73,8 +74,6 @@ std::string microseconds(Time time) {
   return fmt::format("{}.{:06}", ps / 1'000'000, ps % 1'000'000);
 }
 
-std::string json_string(std::string_view text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
+std::string json_string(std::string_view text) { return dump_json(nlohmann::ordered_json(text)); }
 
 }  // namespace kernbench::report

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/file.hpp"
+#include "base/json.hpp"
 #include "base/parse.hpp"
 #include "base/text.hpp"
 #include "kernbench/error.hpp"
@@ -84,7 +85,7 @@ std::string csv_field(const std::string& text) {
 
 std::string csv_text(const nlohmann::ordered_json& value) {
   if (value.is_null()) return "";
-  return csv_field(value.is_string() ? value.get<std::string>() : value.dump());
+  return csv_field(value.is_string() ? value.get<std::string>() : dump_json(value));
 }
 
 std::vector<Curve> read_curves(const std::string& file) {

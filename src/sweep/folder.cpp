@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "base/json.hpp"
 #include "base/new_file.hpp"
 #include "base/text.hpp"
 #include "kernbench/error.hpp"
@@ -70,7 +71,7 @@ void Folder::read_points() {
     const std::size_t end = all.find('\n', begin);
     if (end == all.npos) break;  // cut off: that point runs again
     const std::string line = all.substr(begin, end - begin);
-    const auto json = nlohmann::json::parse(line, nullptr, false);
+    const auto json = parse_json_or_discard(line);
     if (!json.is_object() || !json.contains("key") || !json["key"].is_string())
       refuse_folder(fmt::format("{}:{}", file("points.jsonl"), number), "this line is no point of a sweep",
                     "remove the line, or give another folder with -o");

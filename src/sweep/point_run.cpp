@@ -12,6 +12,7 @@
 #include <sstream>
 #include <utility>
 
+#include "base/json.hpp"
 #include "base/text.hpp"
 #include "bench/run.hpp"
 #include "bench/run_json.hpp"
@@ -63,9 +64,7 @@ Json record_of(const Point& point, const std::string& key) {
           {"error", nullptr}, {"seconds", 0.0},   {"run", nullptr}};
 }
 
-std::string line_of(const Json& record) {
-  return record.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
+std::string line_of(const Json& record) { return dump_json(record); }
 
 /// Why a run that ended is not as it should be.
 std::string complaint_of(const bench::RunResult& result) {

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "base/file.hpp"
+#include "base/json.hpp"
 #include "sweep/harness.hpp"
 #include "sweep/point_run.hpp"
 #include "sweep/workers.hpp"
@@ -27,7 +28,7 @@ std::string row_of(const Plan& plan, const Json& record) {
 }
 
 /// The values of a point as text, which a new program or machine does not change: how long it took before.
-std::string values_key(const Json& values) { return values.dump(); }
+std::string values_key(const Json& values) { return dump_json(values); }
 
 class SweepRun {
  public:
@@ -53,7 +54,7 @@ class SweepRun {
   void put_longest_first() {
     std::map<std::string, double> seconds;
     for (const auto& [key, line] : folder_.lines()) {
-      const Json record = Json::parse(line);
+      const Json record = parse_json(line);
       seconds[values_key(record["values"])] = record["seconds"].get<double>();
     }
     if (seconds.empty()) return;
@@ -97,7 +98,7 @@ class SweepRun {
     const std::string line = done.line.empty() ? died(plan_.points[i], keys_[i], done.how) : done.line;
     folder_.add(keys_[i], line);
     ++outcome_.run;
-    const bool ok = Json::parse(line)["ok"].get<bool>();
+    const bool ok = parse_json(line)["ok"].get<bool>();
     if (!ok && options_.fail_fast) stopped_ = true;
     if (options_.progress) options_.progress(outcome_.run, to_run_.size(), ok);
   }
@@ -107,7 +108,7 @@ class SweepRun {
     for (const std::string& key : keys_) {
       const auto found = folder_.lines().find(key);
       if (found == folder_.lines().end()) continue;
-      records.push_back(Json::parse(found->second));
+      records.push_back(parse_json(found->second));
       if (!records.back()["ok"].get<bool>()) ++outcome_.failed;
     }
     write_file(folder_.file("results.csv"), csv_of(plan_, records));
@@ -130,9 +131,7 @@ class SweepRun {
     }
     return files;
   }
-  static std::string text_of(const Json& json) {
-    return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
-  }
+  static std::string text_of(const Json& json) { return dump_json(json, 1) + "\n"; }
 
   /// What `kernbench report` and `kernbench plot` show: the table, and what to draw of it.
   Json description(const std::vector<Json>& records) const {

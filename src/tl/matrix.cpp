@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <vector>
@@ -29,7 +28,7 @@ std::string epilogue_names() {
   std::vector<std::string_view> names{"relu"};
   for (const auto& op : math_ops())
     if (is_epilogue(op)) names.push_back(op.name);
-  return fmt::format("{}", fmt::join(names, ", "));
+  return join(names);
 }
 
 struct Product {

@@ -1,11 +1,11 @@
 #include "tl/recorder.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <atomic>
 
+#include "base/text.hpp"
 #include "isa/scratch.hpp"
 
 namespace kernbench::tl {
@@ -124,7 +124,7 @@ std::string Recorder::describe(isa::ValueId id) const {
 std::string Recorder::describe(std::span<const isa::ValueId> ids) const {
   std::vector<std::string> texts;
   for (const auto id : ids) texts.push_back(describe(id));
-  return fmt::format("{}", fmt::join(texts, ", "));
+  return join(texts);
 }
 
 void Recorder::check_op(const Op& op, At at) const {

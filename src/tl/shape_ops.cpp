@@ -1,10 +1,10 @@
 // Views: other shapes over the same elements. They cost nothing and record no command.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <vector>
 
+#include "base/text.hpp"
 #include "tl/recorder.hpp"
 
 namespace kernbench::tl {
@@ -41,7 +41,7 @@ std::int64_t bound(std::int64_t b, std::int64_t extent) {
 
 }  // namespace
 
-std::string text_of(const Dims& dims) { return fmt::format("[{}]", fmt::join(dims.values(), ", ")); }
+std::string text_of(const Dims& dims) { return fmt::format("[{}]", join(dims.values())); }
 
 bool broadcasts_to(const Shape& from, const Shape& to) {
   if (from.rank() > to.rank()) return false;

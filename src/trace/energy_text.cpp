@@ -1,9 +1,10 @@
 // What a run cost in energy, as JSON and as a table.
 #include <fmt/format.h>
 
-#include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "base/append.hpp"
+#include "base/json.hpp"
 #include "kernbench/energy.hpp"
 #include "trace/energy_json.hpp"
 
@@ -74,25 +75,23 @@ Json json_of(const RequestEnergy& request, Time pe_exec, std::int64_t sip_static
           {"parts", json_of(request.parts)}};
 }
 
-std::string to_json(const EnergyReport& report) { return json_of(report).dump(2); }
+std::string to_json(const EnergyReport& report) { return dump_json(json_of(report), 2); }
 
 std::string to_text(const EnergyReport& report) {
   std::string out;
-  const auto to = std::back_inserter(out);
   const Energy total = report.total();
-  fmt::format_to(to, "{:<12} {:>14} {:>8}\n", "energy", "", "share");
+  append(out, "{:<12} {:>14} {:>8}\n", "energy", "", "share");
   for (std::size_t i = 0; i < kEnergyParts; ++i)
     if (report.parts[i] != Energy())
-      fmt::format_to(to, "{:<12} {:>14} {:>8}\n", to_string(static_cast<EnergyPart>(i)),
-                     to_string(report.parts[i]), percent_of(report.parts[i], total));
-  fmt::format_to(to, "{:<12} {:>14}\n", "total", to_string(total));
-  fmt::format_to(to, "power        {} on average, {} at most (over {}, at {})\n",
-                 watts_text(report.average_w()), watts_text(report.peak_w()), to_string(report.window),
-                 to_string(report.peak_at()));
+      append(out, "{:<12} {:>14} {:>8}\n", to_string(static_cast<EnergyPart>(i)), to_string(report.parts[i]),
+             percent_of(report.parts[i], total));
+  append(out, "{:<12} {:>14}\n", "total", to_string(total));
+  append(out, "power        {} on average, {} at most (over {}, at {})\n", watts_text(report.average_w()),
+         watts_text(report.peak_w()), to_string(report.window), to_string(report.peak_at()));
   if (report.macs > 0)
-    fmt::format_to(to, "per FLOP     {:.3f} pJ, {:.3f} pJ without static\n", report.pj_per_flop(),
-                   report.dynamic_pj_per_flop());
-  for (const std::string& key : report.unpriced) fmt::format_to(to, "no price     {}\n", key);
+    append(out, "per FLOP     {:.3f} pJ, {:.3f} pJ without static\n", report.pj_per_flop(),
+           report.dynamic_pj_per_flop());
+  for (const std::string& key : report.unpriced) append(out, "no price     {}\n", key);
   return out;
 }
 

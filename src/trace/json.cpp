@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json.hpp"
+
 namespace kernbench::trace {
 namespace {
 
@@ -87,11 +89,11 @@ Json json_of(const Comparison& c, const RunLog& after) {
   return out;
 }
 
-std::string to_json(const Summary& summary) { return json_of(summary).dump(2); }
-std::string to_json(const Utilization& utilization) { return json_of(utilization).dump(2); }
-std::string to_json(const CriticalPath& path) { return json_of(path).dump(2); }
+std::string to_json(const Summary& summary) { return dump_json(json_of(summary), 2); }
+std::string to_json(const Utilization& utilization) { return dump_json(json_of(utilization), 2); }
+std::string to_json(const CriticalPath& path) { return dump_json(json_of(path), 2); }
 std::string to_json(const Comparison& comparison, const RunLog& after) {
-  return json_of(comparison, after).dump(2);
+  return dump_json(json_of(comparison, after), 2);
 }
 
 }  // namespace kernbench::trace

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/json.hpp"
 #include "base/parse.hpp"
 #include "kernbench/error.hpp"
 #include "kernbench/machine.hpp"
@@ -32,7 +33,7 @@ struct BadRequest {
 };
 
 Json parsed(const std::string& body) {
-  const Json json = Json::parse(body, nullptr, false);
+  const Json json = parse_json_or_discard(body);
   if (!json.is_object()) throw BadRequest{"the body is a JSON object"};
   return json;
 }
@@ -75,7 +76,7 @@ std::optional<int> number_between(std::string_view path, std::string_view before
 }
 
 Response json_response(const Json& json, int status = 200) {
-  return {.status = status, .body = json.dump(-1, ' ', false, Json::error_handler_t::replace)};
+  return {.status = status, .body = dump_json(json)};
 }
 
 Json option_json(const Param& param) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/json.hpp"
 #include "kernbench/error.hpp"
 #include "kernbench/saved_run.hpp"
 
@@ -17,7 +18,7 @@ using Json = nlohmann::ordered_json;
 /// What a list says of a run. A file that cannot be read is listed with the reason.
 Json facts_of(const std::string& path) try {
   const SavedRun run = SavedRun::open(path);
-  const Json all = Json::parse(run.json());
+  const Json all = parse_json(run.json());
   return {{"bench", all.value("bench", Json())},
           {"options", all.value("options", Json::object())},
           {"machine", all.at("machine").at("source")},
@@ -76,7 +77,7 @@ void RunList::refresh(Entry& entry) const {
   const auto changed = fs::last_write_time(entry.path, error);
   if (!entry.facts.empty() && changed == entry.changed) return;
   entry.changed = changed;
-  entry.facts = facts_of(entry.path).dump();
+  entry.facts = dump_json(facts_of(entry.path));
 }
 
 Json RunList::json() {
@@ -87,7 +88,7 @@ Json RunList::json() {
     if (std::error_code error; !fs::exists(entry.path, error)) continue;
     refresh(entry);
     Json one = {{"id", entry.id}, {"name", fs::path(entry.path).filename().string()}};
-    one.update(Json::parse(entry.facts));
+    one.update(parse_json(entry.facts));
     list.push_back(std::move(one));
   }
   std::ranges::reverse(list);

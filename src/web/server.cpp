@@ -9,6 +9,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "base/json.hpp"
 #include "kernbench/error.hpp"
 
 namespace kernbench::web {
@@ -69,7 +70,7 @@ Response error_response(int status, const std::string& id, const std::string& wh
                         const std::string& where) {
   const nlohmann::ordered_json error = {{"id", id}, {"where", where}, {"what", what}, {"hint", hint}};
   const nlohmann::ordered_json body = {{"error", error}};
-  return {.status = status, .body = body.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)};
+  return {.status = status, .body = dump_json(body)};
 }
 
 bool is_loopback(const std::string& address) {

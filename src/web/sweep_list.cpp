@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.hpp"
+#include "base/json.hpp"
 #include "kernbench/error.hpp"
 #include "report/html.hpp"
 
@@ -18,7 +19,7 @@ using Json = nlohmann::ordered_json;
 
 /// A folder whose sweep cannot be read is listed by its name alone.
 Json facts_of_sweep(const std::string& folder) try {
-  const Json sweep = Json::parse(read_text_file(folder + "/sweep.json"), nullptr, false);
+  const Json sweep = parse_json_or_discard(read_text_file(folder + "/sweep.json"));
   return {{"bench", sweep.at("bench")}, {"points", sweep.at("rows").size()}};
 } catch (const std::exception& error) {
   return {{"bench", nullptr}, {"points", 0}};

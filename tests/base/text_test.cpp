@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
+#include "base/append.hpp"
+#include "base/json.hpp"
+
 namespace kernbench::text_test {
 namespace {
 
@@ -108,6 +113,32 @@ TEST(Nearest, DoesNotLookForNamesNobodyWrites) {
 TEST(Suggest, NamesTheNearestElseAll) {
   EXPECT_EQ(suggest("ovrhead_ns", kKnown, "keys"), "did you mean 'overhead_ns'?");
   EXPECT_EQ(suggest("zzzzzz", kKnown, "keys"), "known keys: overhead_ns, queue_depth, impl, attrs");
+}
+
+TEST(Join, TakesTextsAndNumbers) {
+  EXPECT_EQ(join(std::vector<std::string>{"a", "b"}), "a, b");
+  EXPECT_EQ(join(std::vector<std::string_view>{"a", "b", "c"}, " and "), "a and b and c");
+  EXPECT_EQ(join(std::vector<int>{-1, 0}), "-1, 0");
+  EXPECT_EQ(join(std::vector<std::int64_t>{std::int64_t{1} << 40}), "1099511627776");
+  EXPECT_EQ(join(std::vector<int>{}), "");
+}
+
+TEST(Append, KeepsWhatIsThere) {
+  std::string text = "loads: ";
+  append(text, "{:>4} of {:.1f}", 3, 2.25);
+  EXPECT_EQ(text, "loads:    3 of 2.2");
+}
+
+TEST(Json, ReplacesBytesThatAreNoUtf8) { EXPECT_EQ(dump_json("a\xff"), "\"a\xEF\xBF\xBD\""); }
+
+TEST(Json, KeepsTheOrderOfKeys) {
+  EXPECT_EQ(dump_json(parse_json(R"({"b": 1, "a": [2]})")), R"({"b":1,"a":[2]})");
+  EXPECT_EQ(dump_json(parse_json("[1]"), 1), "[\n 1\n]");
+}
+
+TEST(Json, TextThatIsNoneIsAnErrorOrDiscarded) {
+  EXPECT_THROW(parse_json("{"), nlohmann::json::parse_error);
+  EXPECT_TRUE(parse_json_or_discard("{").is_discarded());
 }
 
 }  // namespace

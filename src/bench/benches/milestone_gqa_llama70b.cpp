@@ -13,6 +13,7 @@
 #include <optional>
 #include <sstream>
 
+#include "base/json.hpp"
 #include "base/new_file.hpp"
 #include "base/parse.hpp"
 #include "bench/baseline.hpp"
@@ -243,7 +244,7 @@ ordered_json to_json(const GqaRow& row, bool headline) {
   json["verified"] = row.verified ? ordered_json(*row.verified) : ordered_json();
   if (row.verified) json["max_error"] = row.error;
   if (row.beside_us) json["beside_us"] = *row.beside_us;
-  json["op_log_summary"] = f.summary ? ordered_json::parse(trace::to_json(*f.summary)) : ordered_json();
+  json["op_log_summary"] = f.summary ? parse_json(trace::to_json(*f.summary)) : ordered_json();
   return json;
 }
 
@@ -263,7 +264,7 @@ void write_sweep(const std::string& path, const GqaConfig& c, bool validation,
   json["rows"] = ordered_json::array();
   for (const auto& row : rows) json["rows"].push_back(to_json(row, !validation));
   NewFile file(path);
-  file.write(json.dump(2) + "\n");
+  file.write(dump_json(json, 2) + "\n");
   file.commit();
 }
 
@@ -371,7 +372,7 @@ std::vector<GqaRow> run_panels(Torch& torch, const GqaConfig& c, const Options& 
   return rows;
 }
 
-void run(Torch& torch, const Options& options, BenchReport& report) {
+void run_gqa(Torch& torch, const Options& options, BenchReport& report) {
   const bool validation = wants_validation(options);
   const auto& machine = torch.machine();
   const std::int64_t cubes = machine.cubes(), pes = machine.pes();
@@ -409,7 +410,7 @@ Bench milestone_gqa_llama70b() {
                        "headline: measured times to stand beside: h200, or a CSV file (see data/baselines)"),
            Param::text("output", "benches/1H_milestone_output/gqa/sweep.json",
                        "where the rows are written; empty: nowhere")},
-          run};
+          run_gqa};
 }
 
 }  // namespace kernbench::bench

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 
 #include "base/yaml.hpp"
 #include "bench/shipped.hpp"
@@ -58,8 +57,8 @@ std::string table(const std::vector<TrafficPoint>& points) {
   std::string text = fmt::format("\n{:>6} {:>13} {:>14} {:>12} {:>12} {:>12}", "load", "offered GB/s",
                                  "accepted GB/s", "mean ns", "99 % ns", "most ns");
   for (const TrafficPoint& p : points)
-    fmt::format_to(std::back_inserter(text), "\n{:>6.3g} {:>13.3f} {:>14.3f} {:>12.3f} {:>12.3f} {:>12.3f}",
-                   p.load, p.offered_gbs, p.accepted_gbs, p.mean_ns, p.p99_ns, p.most_ns);
+    text += fmt::format("\n{:>6.3g} {:>13.3f} {:>14.3f} {:>12.3f} {:>12.3f} {:>12.3f}", p.load, p.offered_gbs,
+                        p.accepted_gbs, p.mean_ns, p.p99_ns, p.most_ns);
   const auto behind = std::find_if(points.begin(), points.end(), [](const TrafficPoint& p) {
     return p.accepted_gbs < kKeepsUp * p.offered_gbs;
   });
@@ -68,7 +67,7 @@ std::string table(const std::vector<TrafficPoint>& points) {
   return text;
 }
 
-void run(Torch& torch, const Options& options, BenchReport& report) {
+void run_traffic(Torch& torch, const Options& options, BenchReport& report) {
   const TrafficSpec spec = spec_of(options, torch);
   Traffic traffic(torch.engine().device(), spec);
   std::vector<TrafficPoint> points;
@@ -110,7 +109,7 @@ Bench traffic() {
                       "of each place that are measured, after half as many to warm up"),
        Param::number("hot_share", 0.25, {0, 1}, "of the messages that go to the hot spot"),
        Param::integer("seed", 1, {0, 1 << 30}, "of the random choices")},
-      run};
+      run_traffic};
 }
 
 }  // namespace kernbench::bench
