@@ -26,7 +26,9 @@ target_compile_options(kernbench_flags INTERFACE
   -Wno-subobject-linkage  # of classes that a .cpp file defines and a unity build includes
   -Werror
   -ffp-contract=off -fno-tree-slp-vectorize
-  -fno-semantic-interposition)
+  -fno-semantic-interposition
+  # g++ collects its garbage less often: a tenth of the time to build, for up to a quarter more memory.
+  "$<$<CXX_COMPILER_ID:GNU>:SHELL:--param ggc-min-heapsize=524288>")
 if(KERNBENCH_SANITIZE)
   add_compile_options(-fsanitize=${KERNBENCH_SANITIZE} -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${KERNBENCH_SANITIZE})

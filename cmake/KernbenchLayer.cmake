@@ -1,12 +1,23 @@
 include_guard()
 
-# kernbench_layer(NAME SOURCES a.cpp … [USES layer …] [LINKS target …])
+# kernbench_units(TARGET N): a unity build compiles the target's files as N units. Fewer take less time in all, since
+# what each instantiates from the same headers is compiled once; but no unit should take more than 20 s of
+# processor time, which is what one waits for after changing one of its files.
+function(kernbench_units target units)
+  get_target_property(sources ${target} SOURCES)
+  list(LENGTH sources files)
+  math(EXPR batch "(${files} + ${units} - 1) / ${units}")
+  set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE ${batch})
+endfunction()
+
+# kernbench_layer(NAME SOURCES a.cpp … [USES layer …] [LINKS target …] [UNITS n] [COLD])
 #
 # Defines the library kernbench_NAME (alias kernbench::NAME) from src/NAME. USES names the layers it may
 # call, LINKS third-party targets its .cpp files need. Public headers are in include/kernbench, headers of
-# the layer's own and its neighbours' are included as "layer/file.hpp".
+# the layer's own and its neighbours' are included as "layer/file.hpp". UNITS: see kernbench_units; one if not given.
+# COLD: no run spends its time here, so that less optimization will do and compiles faster.
 function(kernbench_layer name)
-  cmake_parse_arguments(arg "" "" "SOURCES;USES;LINKS" ${ARGN})
+  cmake_parse_arguments(arg "COLD" "UNITS" "SOURCES;USES;LINKS" ${ARGN})
   set(target kernbench_${name})
   add_library(${target} STATIC ${arg_SOURCES})
   add_library(kernbench::${name} ALIAS ${target})
@@ -17,5 +28,11 @@ function(kernbench_layer name)
     PRIVATE ${PROJECT_SOURCE_DIR}/src)
   list(TRANSFORM arg_USES PREPEND kernbench_)
   target_link_libraries(${target} PUBLIC ${arg_USES} PRIVATE ${arg_LINKS} $<BUILD_INTERFACE:kernbench_flags>)
+  if(arg_UNITS)
+    kernbench_units(${target} ${arg_UNITS})
+  endif()
+  if(arg_COLD)
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  endif()
   set_property(GLOBAL APPEND PROPERTY KERNBENCH_LAYERS ${target})
 endfunction()
