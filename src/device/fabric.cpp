@@ -26,6 +26,12 @@ Time least_border(const topology::Graph& graph) {
   return std::min(graph.latency(out), graph.latency(in));
 }
 
+LinkState link_of(FabricDomain& domain) {
+  LinkState link;
+  link.domain = &domain;
+  return link;
+}
+
 /// A border of a single picosecond leaves no time.
 Time grace_at(Time border) { return border > kGrace ? kGrace : Time(); }
 
@@ -63,9 +69,9 @@ Fabric::Fabric(sim::Simulation& simulation, const topology::Graph& graph, const 
     domains_.emplace_back(new FabricDomain(*this, simulation.partition(i), graph_, spec_.packet));
   links_.reserve(
       graph.link_count());  // and each is touched once: of a large machine they are most of the memory
-  links_.resize(graph.first_link(0).index, LinkState{.domain = domains_.front().get()});
+  links_.resize(graph.first_link(0).index, link_of(*domains_.front()));
   for (int sip = 0; sip < graph.sips(); ++sip) {
-    links_.resize(graph.first_link(sip).index + graph.links_per_sip(), LinkState{.domain = &domain(sip + 1)});
+    links_.resize(graph.first_link(sip).index + graph.links_per_sip(), link_of(domain(sip + 1)));
     const NodeId endpoint = graph.io(sip, topology::NodeKind::pcie_ep);
     for (const LinkId id :
          {graph.route(endpoint, graph.host())[0], graph.route(graph.system_switch(), endpoint)[0]}) {
@@ -109,6 +115,7 @@ void Fabric::prepare(Route& route) {
     hop.fabric = this;
     hop.state = &links_[hop.link.index];
     hop.arbitrated = is_arbitrated(hop.link);
+    hop.open = can_be_crossed(hop);
     hop.port = graph_.node(graph_.link(hop.link).to).kind == topology::NodeKind::pe_tcm;
   }
   if (spec_.credits) number_layers(route);
@@ -237,6 +244,8 @@ Packet& Fabric::take_packet(Message& message, std::int64_t index, FabricDomain& 
   packet.home = static_cast<std::int16_t>(here.partition_.id());
   packet.full = message.route->is_full(index, message.bytes);
   packet.landing = nullptr;
+  const std::size_t hops = message.route->hops.size();
+  if (packet.entered.size() < hops) packet.entered.resize(hops);
   return packet;
 }
 
@@ -323,7 +332,11 @@ Time Fabric::serve_in_order(Packet& packet, const Hop& hop, Time now) {
   LinkState& l = *hop.state;
   if (hop.arbitrated) [[unlikely]]
     return gate(hop).arrive(packet, hop), Time();
-  clear(l);
+  if (l.guest) {
+    const Gap before = gap(l, now);
+    if (fits(packet, hop, before, now)) return serve_in_gap(packet, hop, *before.found, now);
+    turn_out(l);
+  }
   if (hop.port && l.passages) l.domain->dispatcher().bring_heads(l);
   if (l.instant == now) return serve_among(packet, hop);
   l.instant = now;
@@ -360,11 +373,6 @@ void Fabric::serve_again(Packet* first) {
     first = packet.next;
     serve(packet, *packet.hop, l.instant);
   }
-}
-
-Time Fabric::occupancy(const Packet& packet, const Hop& hop) const {
-  if (packet.full && hop.full != Time::never()) return hop.full;
-  return packet.message->occupancy(hop, packet.index);
 }
 
 /// Whether nothing happens when its head is at the end of this hop: only the last byte of the message matters there.
@@ -523,14 +531,14 @@ void Message::deliver() {
 LinkUse Fabric::use(LinkId id) const {
   const LinkState& l = links_[id.index];
   LinkUse use{l.bytes, deepest_waits_[id.index], notes_.of(id)};
-  if (l.guest && l.instant > l.domain->partition_.now()) {  // who has not come yet
-    const Bytes bytes = l.guest->bytes();
+  const Time now = l.domain->partition_.now();
+  for (LinkTimes at = l; at.guest && at.instant > now; at = entry(*at.guest, l)) {  // who has not come yet
+    const Bytes bytes = at.guest->bytes();
     use.bytes -= bytes;
-    notes_.add(use.note, id, *l.guest->message, -1, Bytes() - bytes, Time());
+    notes_.add(use.note, id, *at.guest->message, -1, Bytes() - bytes, Time());
   }
   for (const Passage* p = l.passages; p;
        p = p->next) {  // what trains have carried that the link has not noted yet
-    const Time now = l.domain->partition_.now();
     if (p->queues()) {
       l.domain->dispatcher().look_at_queue(*p, now, use);
       continue;

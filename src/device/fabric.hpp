@@ -91,12 +91,9 @@ class LinkModels {
 };
 
 /// A link at work. One cache line.
-struct alignas(64) LinkState {
-  Time free_at;                      // by those who came alone, its guest included
-  Time passed_until;                 // by trains that are no longer entered
-  Time instant = Time::from_ps(-1);  // of the latest arrival, its guest's included
-  Packet* last = nullptr;            // the packet that took it last, of those that are not at its end yet
-  Packet* guest = nullptr;  // who crosses it without a stop, at `instant` (leap.cpp); gone if that is over
+struct alignas(64) LinkState : LinkTimes {
+  Time passed_until;               // by trains that are no longer entered
+  Packet* last = nullptr;          // the packet that took it last, of those that are not at its end yet
   FabricDomain* domain = nullptr;  // of the node it leaves
   Passage* passages = nullptr;     // the trains that are entered
   Bytes bytes;                     // but for theirs
@@ -223,12 +220,22 @@ class Fabric {
 
   // Packets that cross links without a stop (leap.cpp).
   Time leap(Packet& packet);
-  bool can_land(const Hop& hop, Time now) const;
+  /// A link as who comes to it at some instant finds it, if nobody else comes, and when the next guest comes.
+  struct Gap {
+    LinkTimes* found;
+    Time until;
+  };
+  static Gap gap(LinkState& link, Time at);
+  static bool can_be_crossed(const Hop& hop);
   void land(Packet& packet);
+  static LinkTimes& entry(Packet& guest, const LinkState& link);
+  static void leave_as_guest(Packet& packet, const Hop& hop);
+  bool fits(const Packet& packet, const Hop& hop, const Gap& gap, Time now) const;
+  Time serve_in_gap(Packet& packet, const Hop& hop, LinkTimes& found, Time now);
   bool turn_out(LinkState& link);
   void stop_before(Packet& packet, const Hop& stop);
   void leave_links(Packet& packet, const Hop& from);
-  /// Somebody else comes to the link, or is to: who was to cross it without a stop comes alone. Whether that is at this instant.
+  /// Somebody else comes to the link, or is to: who were to cross it without a stop come alone. Whether one does at this instant.
   bool clear(LinkState& link) { return link.guest && turn_out(link); }
 
   LinkGate& gate(const Hop& hop);
@@ -242,7 +249,10 @@ class Fabric {
   void take_back(Packet& packet);
   void follow_up(Packet& packet, LinkState& link);
   static void leave_link(Packet& packet);
-  Time occupancy(const Packet& packet, const Hop& hop) const;
+  static Time occupancy(const Packet& packet, const Hop& hop) {
+    if (packet.full && hop.full != Time::never()) return hop.full;
+    return packet.message->occupancy(hop, packet.index);
+  }
   bool is_silent(const Packet& packet, const Hop& hop) const;
   void cross(Packet& packet);
   void arrive_at_destination(Packet& packet);

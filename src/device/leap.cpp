@@ -5,8 +5,11 @@
 // Whoever else comes to the link before (`Fabric::clear`) finds it as it was: the guest comes alone after all, at the same
 // instant, and who goes first is decided as ever. So a guest never waits, and nobody ever waits for one that is still to come.
 //
-// A link has one guest at a time, and was free when it was entered. A packet that takes no countable time is never one: the next of
-// its message may come at the same instant, and these two have no order but that of their events.
+// A link has any number of guests, each through before the next one comes. They do not depend on each other: who is turned out leaves
+// the others where they are, and meets them, if at all, when it comes alone. Who comes alone and is through before the next guest
+// comes leaves it, too. Each guest keeps what the link was like before it, the link what it is like behind the last one. A packet that
+// takes no countable time is never a guest: the next of its message may come at the same instant, and these two have no order but
+// that of their events.
 #include <algorithm>
 #include <utility>
 
@@ -14,12 +17,19 @@
 
 namespace kernbench::device {
 
-/// The link is free, and nobody is known to come. Who crosses it in no time could be delivered, and gone, at the instant at which it
-/// comes, while others still come.
-bool Fabric::can_land(const Hop& hop, Time now) const {
-  if (hop.arbitrated || hop.crosses || hop.forward == Time()) return false;
-  const LinkState& link = *hop.state;
-  return link.instant < now && link.free_at <= now && link.passed_until <= now && !link.passages;
+/// Guests are kept the last one first.
+Fabric::Gap Fabric::gap(LinkState& link, Time at) {
+  Gap gap{&link, Time::never()};
+  while (gap.found->guest && gap.found->instant > at) {
+    gap.until = gap.found->instant;
+    gap.found = &entry(*gap.found->guest, link);
+  }
+  return gap;
+}
+
+/// Who crosses a link in no time could be delivered, and gone, at the instant at which it comes, while others still come.
+bool Fabric::can_be_crossed(const Hop& hop) {
+  return !hop.arbitrated && !hop.crosses && hop.forward != Time();
 }
 
 /// The packet has taken a link at this instant, and nobody is before it on it. When it has to be looked at again.
@@ -30,13 +40,18 @@ Time Fabric::leap(Packet& packet) {
   const Time now = packet.came;
   const Bytes bytes = packet.full ? full_ : packet.bytes();
   Time head = packet.due;
-  for (; !hop->last && can_land(hop[1], now); ++hop) {
+  LinkTimes* entered = packet.entered.data();
+  const Message::Uneven::TailTimes* tail = packet.message->tail_times(*hop);
+  for (; !hop->last && hop[1].open; ++hop) {
     const Hop& next = hop[1];
     LinkState& link = *next.state;
-    length = std::max(length, occupancy(packet, next));
-    link.instant = head;
-    link.guest = &packet;
-    link.free_at = head + length;
+    if (link.passages || link.passed_until > now) break;
+    const Time longer = std::max(length, tail ? (++tail)->occupancy : occupancy(packet, next));
+    const Gap free = gap(link, head);
+    if (free.found->instant == now || free.found->instant == head || free.found->free_at > head) break;
+    if (head + longer > free.until) break;
+    length = longer;
+    *entered++ = std::exchange(*free.found, {head + length, head, &packet});
     link.bytes += bytes;
     if (notes_.kept()) notes_.add(next.link, *packet.message, 1, bytes, Time());
     head += next.forward;
@@ -56,14 +71,26 @@ void Fabric::land(Packet& packet) {
   packet.landing = nullptr;
 }
 
+/// What the link was like before this one, whose time is still to come.
+LinkTimes& Fabric::entry(Packet& guest, const LinkState& link) {
+  std::size_t at = 0;
+  while (guest.hop[at + 1].state != &link) ++at;
+  return guest.entered[at];
+}
+
+/// As if it had never been entered there.
+void Fabric::leave_as_guest(Packet& packet, const Hop& hop) {
+  LinkTimes* behind = hop.state;
+  while (behind->guest != &packet) behind = &entry(*behind->guest, *hop.state);
+  *behind = packet.entered[static_cast<std::size_t>(&hop - packet.hop - 1)];
+}
+
 /// It is not entered on the links from this one on any more.
 void Fabric::leave_links(Packet& packet, const Hop& from) {
   const Bytes bytes = packet.bytes();
   for (const Hop* hop = &from; hop <= packet.landing; ++hop) {
     LinkState& link = *hop->state;
-    link.guest = nullptr;
-    link.instant = Time::from_ps(-1);
-    link.free_at = Time();
+    leave_as_guest(packet, *hop);
     link.bytes -= bytes;
     if (notes_.kept()) notes_.take_back(hop->link, *packet.message, 1, bytes, Time());
   }
@@ -86,14 +113,36 @@ void Fabric::stop_before(Packet& packet, const Hop& stop) {
   partition.schedule_at(packet, head);
 }
 
+/// Whether who comes alone at this instant is through before the next guest comes, and need not turn any out. If somebody else has
+/// come at this instant, the simple path decides.
+bool Fabric::fits(const Packet& packet, const Hop& hop, const Gap& gap, Time now) const {
+  const LinkState& link = *hop.state;
+  if (gap.until == Time::never() || gap.found->instant == now || link.passages) return false;
+  const Time start = std::max({now, gap.found->free_at, link.passed_until});
+  return std::max(start + occupancy(packet, hop), packet.tail) <= gap.until;
+}
+
+/// How long it has to wait, for those who came before.
+Time Fabric::serve_in_gap(Packet& packet, const Hop& hop, LinkTimes& found, Time now) {
+  LinkState& link = *hop.state;
+  const LinkTimes last = std::exchange(static_cast<LinkTimes&>(link), {found.free_at, now, nullptr});
+  const Time wait = serve(packet, hop, now);
+  found = std::exchange(static_cast<LinkTimes&>(link), last);
+  return wait;
+}
+
+/// The last one first: each leaves the link as it was before it.
 bool Fabric::turn_out(LinkState& link) {
-  Packet* packet = std::exchange(link.guest, nullptr);
   const Time now = link.domain->partition_.now();
-  if (link.instant < now) return false;
-  const bool comes_now = link.instant == now;
-  const Hop* stop = packet->hop + 1;
-  while (stop->state != &link) ++stop;
-  stop_before(*packet, *stop);
+  bool comes_now = false;
+  while (link.guest && link.instant >= now) {
+    comes_now = link.instant == now;
+    Packet& packet = *link.guest;
+    const Hop* stop = packet.hop + 1;
+    while (stop->state != &link) ++stop;
+    stop_before(packet, *stop);
+  }
+  link.guest = nullptr;
   return comes_now;
 }
 

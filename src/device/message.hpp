@@ -15,6 +15,7 @@ namespace kernbench::device {
 
 class Fabric;
 class Lane;
+class Packet;
 class Train;
 
 /// Traffic classes. Each has a queue of its own where messages enter the fabric; they are served in turn.
@@ -181,9 +182,20 @@ class Message : private Leaving, private Delivery {
     std::vector<Time> starts;           // of packets, where `ready` makes them uneven
   };
   Uneven& uneven();
+  /// Of a message of one packet that is not full: its times from this hop on. Null of any other.
+  const Uneven::TailTimes* tail_times(const Hop& hop) const {
+    return packets_ == 1 && short_tail_ ? &uneven_->tail[route->index(hop)] : nullptr;
+  }
 
   Lane* lane_ = nullptr;
   Message* next_in_lane_ = nullptr;
+};
+
+/// When a link was last come to, and until when that takes.
+struct LinkTimes {
+  Time free_at;                      // by those who came alone, its guests included
+  Time instant = Time::from_ps(-1);  // of the latest arrival, its guests' included
+  Packet* guest = nullptr;  // who crosses it without a stop, at `instant` (leap.cpp); gone if that is over
 };
 
 /// A packet in flight. Its event is the arrival of its head at the end of the link it has taken, or of those it crosses behind
@@ -194,8 +206,9 @@ class Packet : public sim::Event {
   Packet() : Event(&arrive) {}
 
   Message* message = nullptr;
-  const Hop* hop = nullptr;      // the link it has taken last
-  const Hop* landing = nullptr;  // the last of those that it crosses behind that without a stop (leap.cpp)
+  const Hop* hop = nullptr;        // the link it has taken last
+  const Hop* landing = nullptr;    // the last of those that it crosses behind that without a stop (leap.cpp)
+  std::vector<LinkTimes> entered;  // what those links were like before it, from the one behind `hop` on
   Packet* next = nullptr;  // in a pool; or ahead of this one on the link; or the next one to be served again
   Packet* behind = nullptr;  // on the link
   Time due;                // when its head is at the end of the link; or its last byte, if only that matters

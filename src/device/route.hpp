@@ -96,6 +96,7 @@ struct alignas(64) Hop {
   bool last = false;                // of the route
   bool crosses = false;             // leads to another partition
   bool arbitrated = false;          // packets come to it one by one, and wait at its gate (link_gate.hpp)
+  bool open = false;                // packets may cross it without a stop (leap.cpp)
   bool port = false;                // a TCM's, which the units of its PE use, too (port.hpp)
   std::uint8_t layer = 0;  // of the virtual channels at its end, if that is a router with finite buffers
 };

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <memory>
+#include <vector>
 
 #include "device/traffic.hpp"
 
@@ -25,11 +27,15 @@ class Silent final : public Message {
     bytes = size;
     followed = false;
   }
-  void send_at(Time at) { simulation_.partition(route->partition).schedule_at(start_, at); }
+  void send_at(Time at) {
+    sent = at;
+    simulation_.partition(route->partition).schedule_at(start_, at);
+  }
   void follow() {
     followed = true;
     look_at_packets(false);
   }
+  Time sent = Time::never();
   Time left = Time::never();
   Time delivered = Time::never();
 
@@ -98,6 +104,27 @@ TEST(Leap, WhoComesBetweenGoesFirst) {
     EXPECT_EQ(a.delivered, a.route->latency + a.route->pace.full() + wait);
     EXPECT_EQ(cube.fabric.use(meeting.link).deepest_wait, wait);
   }
+}
+
+// Messages of one sender go the same way 200 ps after each other. One of another sender, which is nearer and is sent later, meets
+// their links between them: each is through before the next one comes. They are three events each.
+TEST(Leap, WhoAreThroughBeforeTheNextOneComesDoNotStop) {
+  Cube cube;
+  std::vector<std::unique_ptr<Silent>> messages;
+  for (const int pe : {0, 0, 6, 0, 0})
+    messages.push_back(std::make_unique<Silent>(cube, cube.dma(pe), cube.tcm(7), 64_B));
+  const Hop& meeting = shared(*messages[0]->route, *messages[2]->route);
+  ASSERT_LE(messages[0]->route->pace.of(0, 64_B), 200_ps) << "a message is through by then";
+  Time reaches = 100_ns;
+  for (const auto& message : messages) {
+    message->send_at(reaches - before(*message->route, meeting.link));
+    reaches += 200_ps;
+  }
+  ASSERT_GT(messages[2]->sent, messages[3]->sent);
+  cube.simulation.run();
+  for (const auto& message : messages)
+    EXPECT_EQ(message->delivered - message->sent, message->route->latency + message->route->pace.of(0, 64_B));
+  EXPECT_EQ(cube.simulation.counters().events, 5 * 3);
 }
 
 /// When messages of three PEs are delivered whose heads would all reach the last link but one at 100 ns.
