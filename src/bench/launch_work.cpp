@@ -36,9 +36,24 @@ Queues queues_of(const topology::Graph& graph, const device::WiringPtr& wiring, 
 LaunchCounter::LaunchCounter(runtime::Engine& engine)
     : engine_(engine), nothing_(engine.machine(), engine.device().graph()) {}
 
-/// Notes whose memory it is; null: nobody's.
+namespace {
+
+/// Whether a PE's bytes from `begin` on lie there.
+bool holds(const runtime::Storage& storage, PeCoord pe, address::VirtAddr begin, Bytes size) {
+  return storage.sip == pe.sip && begin >= storage.base && begin - storage.base + size <= storage.size();
+}
+
+}  // namespace
+
+/// Notes whose memory it is; null: nobody's. Most commands of a program go on where the one before was: that need not be looked for.
 bool LaunchCounter::find(PeCoord pe, address::VirtAddr begin, Bytes size,
                          std::vector<address::PhysPiece>& out, Storages& found) const {
+  if (!found.empty() && found.back() && holds(*found.back(), pe, begin, size)) {
+    const runtime::Storage& again = *found.back();
+    out.clear();
+    again.segment(pe)->append_pieces(begin - again.base, size, out);
+    return true;
+  }
   const bool is_found = engine_.find_memory(pe, begin, size, out);
   auto storage = is_found ? engine_.tensor_at(begin.raw())->storage() : nullptr;
   if (std::ranges::find(found, storage) == found.end()) found.push_back(std::move(storage));

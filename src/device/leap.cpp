@@ -40,6 +40,7 @@ Time Fabric::leap(Packet& packet) {
   const Time now = packet.came;
   const Bytes bytes = packet.full ? full_ : packet.bytes();
   Time head = packet.due;
+  const bool noted = notes_.kept();
   LinkTimes* entered = packet.entered.data();
   const Message::Uneven::TailTimes* tail = packet.message->tail_times(*hop);
   for (; !hop->last && hop[1].open; ++hop) {
@@ -53,7 +54,7 @@ Time Fabric::leap(Packet& packet) {
     length = longer;
     *entered++ = std::exchange(*free.found, {head + length, head, &packet});
     link.bytes += bytes;
-    if (notes_.kept()) notes_.add(next.link, *packet.message, 1, bytes, Time());
+    if (noted) notes_.add(next.link, *packet.message, 1, bytes, Time());
     head += next.forward;
   }
   if (hop == packet.hop) return packet.due;

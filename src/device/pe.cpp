@@ -283,6 +283,17 @@ bool conflict(const isa::Access& a, const isa::Access& b) {
   return a.begin < b.end && b.begin < a.end && (a.write || b.write);
 }
 
+/// Those of a command. Commands are issued, and so noted, in program order.
+template <class Uses>
+auto uses_of(Uses& uses, isa::CommandIndex command) {
+  const auto number = [](const auto& use) { return use.command; };
+  return std::ranges::equal_range(uses, command, {}, number);
+}
+
+bool any_conflict(const auto& uses, const isa::Access& bytes) {
+  return std::ranges::any_of(uses, [&](const auto& use) { return conflict(use.bytes, bytes); });
+}
+
 }  // namespace
 
 /// The last command that makes one of the tiles it reads; kNone if none does.
@@ -319,11 +330,9 @@ bool Pe::is_ready(OrderQueue& waiting) const {
 
 bool Pe::memory_is_free(const Order& order) const {
   if (!order.touches_memory) return true;
-  for (const MemoryUse& mine : memory_in_use_) {
-    if (mine.command != order.index) continue;
-    for (const MemoryUse& other : memory_in_use_)
-      if (other.command < order.index && conflict(mine.bytes, other.bytes)) return false;
-  }
+  const auto mine = uses_of(memory_in_use_, order.index);
+  for (auto earlier = memory_in_use_.begin(); earlier != mine.begin(); ++earlier)
+    if (any_conflict(mine, earlier->bytes)) return false;
   return true;
 }
 
@@ -336,8 +345,8 @@ Cause Pe::why_now(const Order& order) const {
     cause.consider(Cause::at(ref, retired_[producer].at, Reason::operand));
   }
   if (order.touches_memory)
-    for (const MemoryUse& use : memory_in_use_)
-      if (use.command == order.index && use.freed) cause.consider(*use.freed);
+    for (const MemoryUse& use : uses_of(memory_in_use_, order.index))
+      if (use.freed) cause.consider(*use.freed);
   cause.consider(engine_free_[order.in]);
   if (order.in >= kEngines) cause.consider(why_now_in_port(order));
   return cause;
@@ -452,16 +461,12 @@ void Pe::retire(Op& op) {
 }
 
 void Pe::free_memory(const Op& op) {
-  const auto free = [&](isa::CommandIndex command) {
-    for (MemoryUse& use : memory_in_use_)
-      if (use.command == command) use.freed = last_retired_;
-  };
-  for (const MemoryUse& gone : memory_in_use_) {
-    if (gone.command != op.index()) continue;
-    for (const MemoryUse& later : memory_in_use_)
-      if (later.command > op.index() && conflict(gone.bytes, later.bytes)) free(later.command);
+  const auto gone = uses_of(memory_in_use_, op.index());
+  for (auto later = gone.end(); later != memory_in_use_.end(); ++later) {
+    if (!any_conflict(gone, later->bytes)) continue;
+    for (MemoryUse& use : uses_of(memory_in_use_, later->command)) use.freed = last_retired_;
   }
-  std::erase_if(memory_in_use_, [&](const MemoryUse& use) { return use.command == op.index(); });
+  memory_in_use_.erase(gone.begin(), gone.end());
 }
 
 void Pe::release_scratch(const Op& op) {

@@ -122,7 +122,8 @@ void Source::choose() {
   if (first_link_.passages && dispatcher_.bring_heads(first_link_)) return ask();
   const bool free = link_busy_until() <= partition_.now();
   if ((free || sole_) && plan()) return;
-  if (free && !start_next(true)) start_next(false);
+  const bool alone = sole_ && others_.empty();  // then there is nobody older
+  if (free && (alone || !start_next(true))) start_next(false);
   if (!idle()) schedule();
 }
 
