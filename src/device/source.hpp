@@ -85,6 +85,7 @@ class alignas(64) Source {
 
   Ring& ring_of(const Message& message) { return rings_[static_cast<std::size_t>(message.channel)]; }
   void put_in_order(Message& newcomer);
+  bool comes_early(const Message& message) const;
   void begin_anew();
   /// Whether it was opened at this instant.
   bool has_just_come(const Message& message) const;
