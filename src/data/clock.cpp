@@ -13,23 +13,24 @@ void Clock::for_parts(Fn&& fn) const {
     for (const ClockPtr part : *more_) fn(*part);
 }
 
-/// Whether the event is found within a few steps back, of many parts among the first.
-bool Clock::covers_nearby(Agent agent, std::uint64_t event) const {
-  constexpr std::size_t kSteps = 64, kParts = 8;
-  std::array<const Clock*, kSteps> near{this};
+/// Whether the event is found within so many steps back, of many parts among the first.
+bool Clock::covers_within(std::size_t steps, Agent agent, std::uint64_t event) const {
+  constexpr std::size_t kParts = 8;
+  std::array<const Clock*, kLongLook> near;
+  near[0] = this;
   std::size_t known = 1;
   for (std::size_t i = 0; i < known; ++i) {
     if (near[i]->agent_ == agent && near[i]->events_ > event) return true;
     std::size_t parts = 0;
     near[i]->for_parts([&](const Clock& part) {
-      if (known < kSteps && parts++ < kParts) near[known++] = &part;
+      if (known < steps && parts++ < kParts) near[known++] = &part;
     });
   }
   return false;
 }
 
 bool Clock::covers(ClockPtr clock, Agent agent, std::uint64_t event) {
-  return clock != nullptr && (clock->covers_nearby(agent, event) || clock->of(agent) > event);
+  return clock != nullptr && (clock->covers_within(kLongLook, agent, event) || clock->of(agent) > event);
 }
 
 std::uint64_t Clock::of(Agent agent) const {

@@ -28,7 +28,7 @@ class Clock {
   static bool covers(ClockPtr clock, Agent agent, std::uint64_t event);
   /// The same by a short look: false may also mean that it would take a longer one.
   static bool covers_nearby(ClockPtr clock, Agent agent, std::uint64_t event) {
-    return clock != nullptr && clock->covers_nearby(agent, event);
+    return clock != nullptr && clock->covers_within(kShortLook, agent, event);
   }
 
  private:
@@ -38,11 +38,13 @@ class Clock {
     std::uint64_t events;
   };
   using Entries = std::vector<Entry>;  // ascending by agent
+  // Clocks that are looked at. A long look is worth it where all entries would have to be added up otherwise.
+  static constexpr std::size_t kShortLook = 8, kLongLook = 64;
 
   bool is_made_of(ClockPtr other) const { return parts_[0] == other || parts_[1] == other; }
   template <class Fn>
   void for_parts(Fn&& fn) const;
-  bool covers_nearby(Agent agent, std::uint64_t event) const;
+  bool covers_within(std::size_t steps, Agent agent, std::uint64_t event) const;
   const Entries& entries() const;
   void add_up() const;
 
