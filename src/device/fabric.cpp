@@ -244,8 +244,6 @@ Packet& Fabric::take_packet(Message& message, std::int64_t index, FabricDomain& 
   packet.home = static_cast<std::int16_t>(here.partition_.id());
   packet.full = message.route->is_full(index, message.bytes);
   packet.landing = nullptr;
-  const std::size_t hops = message.route->hops.size();
-  if (packet.entered.size() < hops) packet.entered.resize(hops);
   return packet;
 }
 
@@ -295,7 +293,10 @@ void Fabric::leaves(Message& message, Time at) {
 void Fabric::take_back(Packet& packet) {
   LinkState& l = *packet.hop->state;
   const bool is_first = packet.next == nullptr;
-  if (packet.landing) leave_links(packet, packet.hop[1]);
+  if (packet.landing) {
+    leave_links(packet, packet.hop[1]);
+    end_leap(packet);
+  }
   const bool cancelled = l.last == &packet && (!is_first || l.domain->partition_.cancel(packet));
   l.last = packet.next;
   if (!is_first) packet.next->behind = nullptr;

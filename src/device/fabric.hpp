@@ -228,6 +228,7 @@ class Fabric {
   static Gap gap(LinkState& link, Time at);
   static bool can_be_crossed(const Hop& hop);
   void land(Packet& packet);
+  static void end_leap(Packet& packet);
   static LinkTimes& entry(Packet& guest, const LinkState& link);
   static void leave_as_guest(Packet& packet, const Hop& hop);
   bool fits(const Packet& packet, const Hop& hop, const Gap& gap, Time now) const;
@@ -288,6 +289,7 @@ class FabricDomain {
   sim::Partition& partition_;
   FabricCounters counters_;
   Pool<Packet> packets_;
+  Pool<Leap> leaps_;
   Pool<Errand> errands_;
   RouteBook routes_;
   Dispatcher dispatcher_;

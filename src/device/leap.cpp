@@ -41,9 +41,11 @@ Time Fabric::leap(Packet& packet) {
   const Bytes bytes = packet.full ? full_ : packet.bytes();
   Time head = packet.due;
   const bool noted = notes_.kept();
-  LinkTimes* entered = packet.entered.data();
+  Leap& leap = hop->state->domain->leaps_.take();
+  LinkTimes* entered = leap.entered.data();
+  LinkTimes* const end = entered + Leap::kMost;
   const Message::Uneven::TailTimes* tail = packet.message->tail_times(*hop);
-  for (; !hop->last && hop[1].open; ++hop) {
+  for (; !hop->last && hop[1].open && entered != end; ++hop) {
     const Hop& next = hop[1];
     LinkState& link = *next.state;
     if (link.passages || link.passed_until > now) break;
@@ -57,7 +59,8 @@ Time Fabric::leap(Packet& packet) {
     if (noted) notes_.add(next.link, *packet.message, 1, bytes, Time());
     head += next.forward;
   }
-  if (hop == packet.hop) return packet.due;
+  packet.leap = &leap;
+  if (hop == packet.hop) return end_leap(packet), packet.due;
   packet.landing = hop;
   packet.landing_tail = head + length;
   return is_silent(packet, *hop) ? packet.landing_tail : head;
@@ -67,23 +70,29 @@ Time Fabric::leap(Packet& packet) {
 void Fabric::land(Packet& packet) {
   leave_link(packet);
   packet.hop->state->domain->counters_.packet_hops += static_cast<std::uint64_t>(packet.landing - packet.hop);
+  end_leap(packet);
   packet.hop = packet.landing;
   packet.tail = packet.landing_tail;
   packet.landing = nullptr;
+}
+
+/// Its times on the links that it crossed so, if any, are over, or it has left them.
+void Fabric::end_leap(Packet& packet) {
+  packet.hop->state->domain->leaps_.give_back(*std::exchange(packet.leap, nullptr));
 }
 
 /// What the link was like before this one, whose time is still to come.
 LinkTimes& Fabric::entry(Packet& guest, const LinkState& link) {
   std::size_t at = 0;
   while (guest.hop[at + 1].state != &link) ++at;
-  return guest.entered[at];
+  return guest.leap->entered[at];
 }
 
 /// As if it had never been entered there.
 void Fabric::leave_as_guest(Packet& packet, const Hop& hop) {
   LinkTimes* behind = hop.state;
   while (behind->guest != &packet) behind = &entry(*behind->guest, *hop.state);
-  *behind = packet.entered[static_cast<std::size_t>(&hop - packet.hop - 1)];
+  *behind = packet.leap->entered[static_cast<std::size_t>(&hop - packet.hop - 1)];
 }
 
 /// It is not entered on the links from this one on any more.
@@ -110,6 +119,7 @@ void Fabric::stop_before(Packet& packet, const Hop& stop) {
     head += hop->forward;
     packet.landing = hop;
   }
+  if (!packet.landing) end_leap(packet);
   packet.landing_tail = head + length;
   partition.schedule_at(packet, head);
 }

@@ -198,6 +198,13 @@ struct LinkTimes {
   Packet* guest = nullptr;  // who crosses it without a stop, at `instant` (leap.cpp); gone if that is over
 };
 
+/// What the links that a packet crosses without a stop were like before it.
+struct Leap {
+  static constexpr std::size_t kMost = 24;
+  Leap* next = nullptr;  // in a pool
+  std::array<LinkTimes, kMost> entered;
+};
+
 /// A packet in flight. Its event is the arrival of its head at the end of the link it has taken, or of those it crosses behind
 /// that without a stop. Those of a link arrive in the order in which they took it, so only the first is scheduled: where thousands
 /// wait for a link, the event queue has one of them.
@@ -206,9 +213,9 @@ class Packet : public sim::Event {
   Packet() : Event(&arrive) {}
 
   Message* message = nullptr;
-  const Hop* hop = nullptr;        // the link it has taken last
-  const Hop* landing = nullptr;    // the last of those that it crosses behind that without a stop (leap.cpp)
-  std::vector<LinkTimes> entered;  // what those links were like before it, from the one behind `hop` on
+  const Hop* hop = nullptr;      // the link it has taken last
+  const Hop* landing = nullptr;  // the last of those that it crosses behind that without a stop (leap.cpp)
+  Leap* leap = nullptr;          // over those links, from the one behind `hop` on
   Packet* next = nullptr;  // in a pool; or ahead of this one on the link; or the next one to be served again
   Packet* behind = nullptr;  // on the link
   Time due;                // when its head is at the end of the link; or its last byte, if only that matters

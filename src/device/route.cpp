@@ -1,6 +1,7 @@
 #include "device/route.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "kernbench/error.hpp"
 
@@ -48,6 +49,20 @@ Route& RouteBook::route(topology::NodeId from, topology::NodeId via, topology::N
   return *slot;
 }
 
+namespace {
+
+/// Its place among those known, which it joins if it is new.
+std::uint8_t number_of(Bandwidth bandwidth, std::vector<Bandwidth>& known) {
+  const auto at = std::ranges::find(known, bandwidth);
+  const auto number = at - known.begin();
+  if (at == known.end()) known.push_back(bandwidth);
+  KB_ASSERT(number <= std::numeric_limits<std::uint8_t>::max(), "a way over links of {} bandwidths",
+            known.size());
+  return static_cast<std::uint8_t>(number);
+}
+
+}  // namespace
+
 std::unique_ptr<Route> RouteBook::make(topology::NodeId from, topology::NodeId to,
                                        const std::vector<topology::LinkId>& links) const {
   auto route = std::make_unique<Route>();
@@ -56,7 +71,6 @@ std::unique_ptr<Route> RouteBook::make(topology::NodeId from, topology::NodeId t
   route->partition = graph_.partition(from);
   route->last_partition = graph_.partition(to);
   Bandwidth slowest;
-  route->bandwidths.reserve(links.size());
   route->hops.reserve(links.size());
   for (const topology::LinkId id : links) {
     const topology::Link link = graph_.link(id);
@@ -70,7 +84,7 @@ std::unique_ptr<Route> RouteBook::make(topology::NodeId from, topology::NodeId t
     hop.before = route->latency;
     route->latency += hop.forward;
     if (route->hops.empty() || link.bandwidth < slowest) slowest = link.bandwidth;
-    route->bandwidths.push_back(link.bandwidth);
+    hop.bandwidth = number_of(link.bandwidth, route->bandwidths);
     route->hops.push_back(hop);
     if (hop.crosses && link.to != to) ++route->last_leg;
   }
@@ -80,7 +94,7 @@ std::unique_ptr<Route> RouteBook::make(topology::NodeId from, topology::NodeId t
   route->hops.back().last = true;
   Time longest;
   for (Hop& hop : route->hops) {  // two times that never differ have a smaller one that never does
-    const Time full = PacketTimes(route->bandwidths[route->index(hop)], format_).full();
+    const Time full = PacketTimes(route->bandwidths[hop.bandwidth], format_).full();
     hop.full = route->pace.full() == Time::never() || full == Time::never()
                    ? Time::never()
                    : std::min(full, route->pace.full());

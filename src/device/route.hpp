@@ -98,6 +98,7 @@ struct alignas(64) Hop {
   bool arbitrated = false;          // packets come to it one by one, and wait at its gate (link_gate.hpp)
   bool open = false;                // packets may cross it without a stop (leap.cpp)
   bool port = false;                // a TCM's, which the units of its PE use, too (port.hpp)
+  std::uint8_t bandwidth = 0;       // which of its route's
   std::uint8_t layer = 0;  // of the virtual channels at its end, if that is a router with finite buffers
 };
 static_assert(sizeof(Hop) == 64);
@@ -122,7 +123,7 @@ struct alignas(64) Route : SignalRoute {
   PacketTimes pace;          // of the slowest link: no packet is offered faster
   Lane answers;              // * of a memory: data of reads leaves in the order of the requests
   topology::NodeId from, to;
-  std::vector<Bandwidth> bandwidths;  // of the hops
+  std::vector<Bandwidth> bandwidths;  // of the hops: the few there are
   std::uint64_t mark = 0;             // * of whoever looks for routes that occur twice
 
   const Hop& first() const { return hops.front(); }
@@ -134,7 +135,7 @@ struct alignas(64) Route : SignalRoute {
   Time occupancy(const Hop& hop, std::int64_t p, Bytes bytes) const {
     if (hop.full != Time::never() && is_full(p, bytes)) return hop.full;
     const PacketFormat& format = pace.format();
-    const Time alone = bandwidths[index(hop)].time_for(format.begin(p), format.end(p, bytes));
+    const Time alone = bandwidths[hop.bandwidth].time_for(format.begin(p), format.end(p, bytes));
     return std::min(alone, pace.of(p, bytes));
   }
   /// How long the packet occupies a hop if it waited nowhere: its tail comes as the slowest link so far let it.
