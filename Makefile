@@ -40,7 +40,7 @@ test:
 test-slow:
 	@scripts/setup.sh test
 	cmake --preset release -DKERNBENCH_TESTS=ON
-	cmake --build --preset release --target ccl_slow_test nn_mesh_grid_test kernbench
+	cmake --build --preset release --target slow_tests kernbench
 	ctest --preset slow -j2
 
 bench:

@@ -15,7 +15,7 @@ class CMakeBuild(build_ext):
     def build_extension(self, extension):
         build = ROOT / "build" / "pip"
         subprocess.run(["cmake", "-G", "Ninja", "-S", ROOT, "-B", build, "-DCMAKE_BUILD_TYPE=Release", "-DKERNBENCH_TESTS=OFF",
-                        "-DCMAKE_UNITY_BUILD=ON", "-DCMAKE_UNITY_BUILD_BATCH_SIZE=6", f"-DPython_EXECUTABLE={sys.executable}"], check=True)
+                        "-DCMAKE_UNITY_BUILD=ON", "-DCMAKE_UNITY_BUILD_BATCH_SIZE=0", f"-DPython_EXECUTABLE={sys.executable}"], check=True)
         subprocess.run(["cmake", "--build", build, "--target", "kernbench_python"], check=True)
         module = next((build / "python" / "kernbench").glob("_core*.so"))
         target = pathlib.Path(self.get_ext_fullpath(extension.name))

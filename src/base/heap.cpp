@@ -38,10 +38,9 @@ void grow(std::uintptr_t from) {
 }  // namespace
 
 void prefer_huge_pages() {
-  const int bytes = reserve();
   ::mallopt(M_MMAP_THRESHOLD, kLargestPiece);
-  ::mallopt(M_TRIM_THRESHOLD, bytes);
-  ::mallopt(M_TOP_PAD, bytes);
+  ::mallopt(M_TRIM_THRESHOLD, static_cast<int>(kMostReserve));
+  ::mallopt(M_TOP_PAD, reserve());
   const std::uintptr_t begin = heap_end();
   grow(begin);
   const std::uintptr_t first = (begin + kHugePage - 1) / kHugePage * kHugePage;

@@ -36,12 +36,18 @@ std::int64_t left_in_group() {
 }
 
 /// Addresses that were reserved and not used count as taken.
-std::int64_t left_of_limit() {
+std::int64_t left_of_limit(int resource, std::int64_t pages) {
   rlimit limit{};
-  const bool is_limited = ::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
-  const std::int64_t pages = number_in("/proc/self/statm");
-  if (!is_limited || pages < 0) return INT64_MAX;
+  const bool is_limited = ::getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  if (!is_limited) return INT64_MAX;
   return static_cast<std::int64_t>(limit.rlim_cur) - pages * ::sysconf(_SC_PAGESIZE);
+}
+
+/// Of all addresses, and of those for data alone.
+std::int64_t left_of_limits() {
+  std::int64_t all = 0, resident = 0, shared = 0, code = 0, library = 0, data = 0;
+  std::ifstream("/proc/self/statm") >> all >> resident >> shared >> code >> library >> data;
+  return std::min(left_of_limit(RLIMIT_AS, all), left_of_limit(RLIMIT_DATA, data));
 }
 
 }  // namespace
@@ -60,7 +66,7 @@ OutOfMemory::OutOfMemory(std::size_t bytes) {
 }
 
 std::int64_t memory_left() {
-  return std::max<std::int64_t>(std::min({left_on_machine(), left_in_group(), left_of_limit()}), 0);
+  return std::max<std::int64_t>(std::min({left_on_machine(), left_in_group(), left_of_limits()}), 0);
 }
 
 void explain_out_of_memory() { throw OutOfMemory(0); }

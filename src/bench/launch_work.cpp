@@ -45,7 +45,7 @@ bool holds(const runtime::Storage& storage, PeCoord pe, address::VirtAddr begin,
 
 }  // namespace
 
-/// Notes whose memory it is; null: nobody's. Most commands of a program go on where the one before was: that need not be looked for.
+/// Notes whose memory it is; null: nobody's. It tries the storage that was found last first.
 bool LaunchCounter::find(PeCoord pe, address::VirtAddr begin, Bytes size,
                          std::vector<address::PhysPiece>& out, Storages& found) const {
   if (!found.empty() && found.back() && holds(*found.back(), pe, begin, size)) {

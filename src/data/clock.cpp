@@ -13,7 +13,7 @@ void Clock::for_parts(Fn&& fn) const {
     for (const ClockPtr part : *more_) fn(*part);
 }
 
-/// Whether the event is found within so many steps back, of many parts among the first.
+/// Looks at no more than `steps` clocks, and of each at no more than its first parts.
 bool Clock::covers_within(std::size_t steps, Agent agent, std::uint64_t event) const {
   constexpr std::size_t kParts = 8;
   std::array<const Clock*, kLongLook> near;

@@ -105,7 +105,11 @@ SignalRoute& Fabric::signal_route(NodeId from, NodeId to) {
 
 Route& Fabric::route(NodeId from, NodeId via, NodeId to) {
   Route& route = domain(graph_.partition(from)).routes_.route(from, via, to);
-  if (!route.source) prepare(route);
+  if (route.source) return route;
+  prepare(route);
+  for (const Hop& hop : route.hops)
+    KB_ASSERT(std::ranges::count(route.hops, hop.link, &Hop::link) == 1,
+              "a way from {} over {} takes a link twice", graph_.path(from), graph_.path(via));
   return route;
 }
 
@@ -333,11 +337,8 @@ Time Fabric::serve_in_order(Packet& packet, const Hop& hop, Time now) {
   LinkState& l = *hop.state;
   if (hop.arbitrated) [[unlikely]]
     return gate(hop).arrive(packet, hop), Time();
-  if (l.guest) {
-    const Gap before = gap(l, now);
-    if (fits(packet, hop, before, now)) return serve_in_gap(packet, hop, *before.found, now);
-    turn_out(l);
-  }
+  if (l.guest)
+    if (const auto wait = serve_between_guests(packet, hop, now)) return *wait;
   if (hop.port && l.passages) l.domain->dispatcher().bring_heads(l);
   if (l.instant == now) return serve_among(packet, hop);
   l.instant = now;
@@ -533,11 +534,7 @@ LinkUse Fabric::use(LinkId id) const {
   const LinkState& l = links_[id.index];
   LinkUse use{l.bytes, deepest_waits_[id.index], notes_.of(id)};
   const Time now = l.domain->partition_.now();
-  for (LinkTimes at = l; at.guest && at.instant > now; at = entry(*at.guest, l)) {  // who has not come yet
-    const Bytes bytes = at.guest->bytes();
-    use.bytes -= bytes;
-    notes_.add(use.note, id, *at.guest->message, -1, Bytes() - bytes, Time());
-  }
+  take_off_guests(id, now, use);
   for (const Passage* p = l.passages; p;
        p = p->next) {  // what trains have carried that the link has not noted yet
     if (p->queues()) {

@@ -11,6 +11,7 @@
 #include <array>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -225,14 +226,16 @@ class Fabric {
     LinkTimes* found;
     Time until;
   };
-  static Gap gap(LinkState& link, Time at);
+  static Gap gap_at(LinkState& link, Time at);
   static bool can_be_crossed(const Hop& hop);
   void land(Packet& packet);
   static void end_leap(Packet& packet);
   static LinkTimes& entry(Packet& guest, const LinkState& link);
   static void leave_as_guest(Packet& packet, const Hop& hop);
+  std::optional<Time> serve_between_guests(Packet& packet, const Hop& hop, Time now);
   bool fits(const Packet& packet, const Hop& hop, const Gap& gap, Time now) const;
   Time serve_in_gap(Packet& packet, const Hop& hop, LinkTimes& found, Time now);
+  void take_off_guests(topology::LinkId id, Time now, LinkUse& use) const;
   bool turn_out(LinkState& link);
   void stop_before(Packet& packet, const Hop& stop);
   void leave_links(Packet& packet, const Hop& from);

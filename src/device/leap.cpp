@@ -18,7 +18,7 @@
 namespace kernbench::device {
 
 /// Guests are kept the last one first.
-Fabric::Gap Fabric::gap(LinkState& link, Time at) {
+Fabric::Gap Fabric::gap_at(LinkState& link, Time at) {
   Gap gap{&link, Time::never()};
   while (gap.found->guest && gap.found->instant > at) {
     gap.until = gap.found->instant;
@@ -27,7 +27,7 @@ Fabric::Gap Fabric::gap(LinkState& link, Time at) {
   return gap;
 }
 
-/// Who crosses a link in no time could be delivered, and gone, at the instant at which it comes, while others still come.
+/// A link without delay is not open: its guest could arrive, and be released, at the instant at which it comes.
 bool Fabric::can_be_crossed(const Hop& hop) {
   return !hop.arbitrated && !hop.crosses && hop.forward != Time();
 }
@@ -41,8 +41,8 @@ Time Fabric::leap(Packet& packet) {
   const Bytes bytes = packet.full ? full_ : packet.bytes();
   Time head = packet.due;
   const bool noted = notes_.kept();
-  Leap& leap = hop->state->domain->leaps_.take();
-  LinkTimes* entered = leap.entered.data();
+  packet.leap = &hop->state->domain->leaps_.take();
+  LinkTimes* entered = packet.leap->entered.data();
   LinkTimes* const end = entered + Leap::kMost;
   const Message::Uneven::TailTimes* tail = packet.message->tail_times(*hop);
   for (; !hop->last && hop[1].open && entered != end; ++hop) {
@@ -50,7 +50,7 @@ Time Fabric::leap(Packet& packet) {
     LinkState& link = *next.state;
     if (link.passages || link.passed_until > now) break;
     const Time longer = std::max(length, tail ? (++tail)->occupancy : occupancy(packet, next));
-    const Gap free = gap(link, head);
+    const Gap free = gap_at(link, head);
     if (free.found->instant == now || free.found->instant == head || free.found->free_at > head) break;
     if (head + longer > free.until) break;
     length = longer;
@@ -59,7 +59,6 @@ Time Fabric::leap(Packet& packet) {
     if (noted) notes_.add(next.link, *packet.message, 1, bytes, Time());
     head += next.forward;
   }
-  packet.leap = &leap;
   if (hop == packet.hop) return end_leap(packet), packet.due;
   packet.landing = hop;
   packet.landing_tail = head + length;
@@ -76,7 +75,7 @@ void Fabric::land(Packet& packet) {
   packet.landing = nullptr;
 }
 
-/// Its times on the links that it crossed so, if any, are over, or it has left them.
+/// Gives the room back: the packet has crossed those links, or is no longer entered on them.
 void Fabric::end_leap(Packet& packet) {
   packet.hop->state->domain->leaps_.give_back(*std::exchange(packet.leap, nullptr));
 }
@@ -133,13 +132,32 @@ bool Fabric::fits(const Packet& packet, const Hop& hop, const Gap& gap, Time now
   return std::max(start + occupancy(packet, hop), packet.tail) <= gap.until;
 }
 
-/// How long it has to wait, for those who came before.
+/// Serves it as if the link had no later guests, and notes it below them. How long it has to wait.
 Time Fabric::serve_in_gap(Packet& packet, const Hop& hop, LinkTimes& found, Time now) {
   LinkState& link = *hop.state;
   const LinkTimes last = std::exchange(static_cast<LinkTimes&>(link), {found.free_at, now, nullptr});
   const Time wait = serve(packet, hop, now);
   found = std::exchange(static_cast<LinkTimes&>(link), last);
   return wait;
+}
+
+/// Who comes alone to a link with guests goes between them, if it is through before the next one comes; how long it waits then. Else
+/// those that are still to come are turned out.
+std::optional<Time> Fabric::serve_between_guests(Packet& packet, const Hop& hop, Time now) {
+  const Gap room = gap_at(*hop.state, now);
+  if (fits(packet, hop, room, now)) return serve_in_gap(packet, hop, *room.found, now);
+  turn_out(*hop.state);
+  return std::nullopt;
+}
+
+/// What guests that have not come yet will have carried is counted already.
+void Fabric::take_off_guests(topology::LinkId id, Time now, LinkUse& use) const {
+  const LinkState& link = links_[id.index];
+  for (LinkTimes at = link; at.guest && at.instant > now; at = entry(*at.guest, link)) {
+    const Bytes bytes = at.guest->bytes();
+    use.bytes -= bytes;
+    notes_.add(use.note, id, *at.guest->message, -1, Bytes() - bytes, Time());
+  }
 }
 
 /// The last one first: each leaves the link as it was before it.

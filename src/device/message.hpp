@@ -191,7 +191,7 @@ class Message : private Leaving, private Delivery {
   Message* next_in_lane_ = nullptr;
 };
 
-/// When a link was last come to, and until when that takes.
+/// The state of a link as the next arrival finds it.
 struct LinkTimes {
   Time free_at;                      // by those who came alone, its guests included
   Time instant = Time::from_ps(-1);  // of the latest arrival, its guests' included
@@ -200,8 +200,8 @@ struct LinkTimes {
 
 /// What the links that a packet crosses without a stop were like before it.
 struct Leap {
-  static constexpr std::size_t kMost = 24;
-  Leap* next = nullptr;  // in a pool
+  static constexpr std::size_t kMost = 24;  // links; on a longer way it lands and leaps again
+  Leap* next = nullptr;                     // in a pool
   std::array<LinkTimes, kMost> entered;
 };
 

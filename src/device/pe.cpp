@@ -89,8 +89,8 @@ void Pe::begin(ProgramTask& task) {
   engine_free_.assign(queues_.size(), program_start_);
 }
 
-/// Issues every command, waiting where it must; what it waited for last is the cause of what follows. For what will hold a command
-/// that has been dispatched it waits at once: nobody would see the end of the dispatch.
+/// Issues every command, waiting where it must; what it waited for last is the cause of what follows. If something holds the command
+/// already, it waits for that instead of for the end of the dispatch, which is an event less. The dispatch takes its full time still.
 sim::Task<> Pe::issue(const ProgramTask& task) {
   Cause because = program_start_;
   const bool may_poll = !ports_.empty() && ports_.front()->wiring->rules().backpressure == Backpressure::poll;
@@ -110,6 +110,7 @@ sim::Task<> Pe::issue(const ProgramTask& task) {
     if (waits) {
       const Hold::What by = hold_.what;
       co_await progress_.wait();
+      hold_ = {};
       if (partition_.now() > dispatched) because = why_let_go(by);
     }
     if (!waits || partition_.now() < dispatched) co_await sim::delay(dispatched - partition_.now());

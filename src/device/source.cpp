@@ -5,6 +5,7 @@
 
 #include "device/fabric.hpp"
 #include "device/instant.hpp"
+#include "kernbench/error.hpp"
 
 namespace kernbench::device {
 
@@ -48,7 +49,7 @@ void Source::open(Message& message) {
   comes_early(message) ? partition_.schedule_at(link_is_free_, offer(message)) : ask();
 }
 
-/// A message of one packet comes to a free link, alone, before that may leave: until then there is nothing to choose, nor to plan.
+/// A message of one packet comes to a free link, alone, before its packet may leave: until then there is nothing to choose, nor to plan.
 bool Source::comes_early(const Message& message) const {
   if (!sole_ || message.packets_ > 1 || !others_.empty()) return false;
   if (all_have_come_.scheduled() || link_is_free_.scheduled()) return false;
@@ -222,6 +223,7 @@ Time Source::turn_end(Time wanted) const {
 void Source::hold_until(Time until) {
   const Other& other = held_.other;
   const Time end = held_.since + other.left;
+  KB_ASSERT(!first_link_.guest, "an engine uses a link that packets cross without a stop");
   first_link_.free_at = held_.until = until;
   if (until == end)
     partition_.schedule_at(*other.use.done, end);

@@ -86,6 +86,8 @@ TEST_F(Surroundings, ALinkThatLeadsNowhereIsRefused) {
 TEST_F(Surroundings, ASmallAllowanceOfMemoryIsEnoughForSmallThings) {
   EXPECT_EQ(shell("ulimit -v 900000; $kb version").exit_code, 0);
   EXPECT_EQ(shell("ulimit -v 300000; $kb version").exit_code, 0);
+  EXPECT_EQ(shell("ulimit -d 900000; $va").exit_code, 0);
+  EXPECT_EQ(shell("ulimit -d 100000; $va").exit_code, 0);
 }
 
 // The weights of d_model 12288 do not fit: what was built and how much was asked for, and no defect of ours.

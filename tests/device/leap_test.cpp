@@ -71,6 +71,20 @@ TEST(Leap, AMessageThatMeetsNobodyIsThreeEvents) {
   }
 }
 
+// A leap is over 24 links at most behind the one that was taken: n links are sent, chosen, and ⌈n / 25⌉ landings.
+TEST(Leap, ALongWayIsCrossedInSeveralLeaps) {
+  World world;
+  const int last = world.graph.cubes() - 1;
+  Silent message(world, world.graph.pe({0, 0, 0}, NodeKind::pe_dma),
+                 world.graph.pe({0, last, 7}, NodeKind::pe_tcm), 64_B);
+  const std::size_t links = message.route->hops.size();
+  ASSERT_GT(links, 25u);
+  message.send_at(0_ps);
+  world.simulation.run();
+  EXPECT_EQ(message.delivered, message.route->latency + message.route->pace.of(0, 64_B));
+  EXPECT_EQ(world.simulation.counters().events, 2 + (links + 24) / 25);
+}
+
 /// The first link that two ways share.
 const Hop& shared(const Route& a, const Route& b) {
   for (const Hop& hop : a.hops)
