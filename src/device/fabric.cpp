@@ -248,6 +248,7 @@ Packet& Fabric::take_packet(Message& message, std::int64_t index, FabricDomain& 
   packet.home = static_cast<std::int16_t>(here.partition_.id());
   packet.full = message.route->is_full(index, message.bytes);
   packet.landing = nullptr;
+  packet.wary = false;
   return packet;
 }
 

@@ -9,7 +9,8 @@
 // the others where they are, and meets them, if at all, when it comes alone. Who comes alone and is through before the next guest
 // comes leaves it, too. Each guest keeps what the link was like before it, the link what it is like behind the last one. A packet that
 // takes no countable time is never a guest: the next of its message may come at the same instant, and these two have no order but
-// that of their events.
+// that of their events. One that was turned out goes on over idle links only: where it is crowded, entering links costs more than it
+// spares.
 #include <algorithm>
 #include <utility>
 
@@ -49,6 +50,7 @@ Time Fabric::leap(Packet& packet) {
     const Hop& next = hop[1];
     LinkState& link = *next.state;
     if (link.passages || link.passed_until > now) break;
+    if (packet.wary && (link.instant >= now || link.free_at > now)) break;
     const Time longer = std::max(length, tail ? (++tail)->occupancy : occupancy(packet, next));
     const Gap free = gap_at(link, head);
     if (free.found->instant == now || free.found->instant == head || free.found->free_at > head) break;
@@ -170,6 +172,7 @@ bool Fabric::turn_out(LinkState& link) {
     const Hop* stop = packet.hop + 1;
     while (stop->state != &link) ++stop;
     stop_before(packet, *stop);
+    packet.wary = true;
   }
   link.guest = nullptr;
   return comes_now;

@@ -228,6 +228,7 @@ class Packet : public sim::Event {
   std::int16_t home = 0;   // the partition whose pool it is from
   bool full = false;       // as large as packets are
   bool crossing = false;   // has taken a link to another partition and is still on this side
+  bool wary = false;       // was turned out of a link that it was to cross without a stop: it is crowded here
 
   /// On a link: with its header.
   Bytes bytes() const {
