@@ -14,9 +14,9 @@
 namespace kernbench {
 namespace {
 
-constexpr std::int64_t kMostReserve = std::int64_t{2047}
-                                      << 20;  // all that glibc takes; pages are touched later
-constexpr int kLargestPiece = 32 << 20;       // the most that glibc allows to come from the heap
+// Of addresses: the most that glibc takes. Memory comes as pages are touched.
+constexpr std::int64_t kMostReserve = 2047 << 20;
+constexpr int kLargestPiece = 32 << 20;  // the most that glibc allows to come from the heap
 
 /// How many addresses the heap takes at once: a part of what the process may have, most of which is for what it uses.
 int reserve() {

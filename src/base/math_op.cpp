@@ -1,5 +1,4 @@
 #include "kernbench/math_op.hpp"
-#include "base/text.hpp"
 
 #include <fmt/format.h>
 
@@ -9,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/text.hpp"
 #include "kernbench/error.hpp"
 
 namespace kernbench {

@@ -1,10 +1,10 @@
 #include "kernbench/shape.hpp"
-#include "base/text.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "base/text.hpp"
 #include "kernbench/error.hpp"
 
 namespace kernbench {

@@ -1,5 +1,4 @@
 #include "kernbench/saved_run.hpp"
-#include "base/json.hpp"
 
 #include <fmt/format.h>
 #include <sqlite3.h>
@@ -12,6 +11,7 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 
+#include "base/json.hpp"
 #include "base/text.hpp"
 #include "kernbench/error.hpp"
 #include "report/op_rows.hpp"
