@@ -229,9 +229,9 @@ void declare(CLI::App& command, RunCommand& options, const Session& session) {
       ->type_name("N")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();
-  command.add_flag(
-      "--packets", options.packets,
-      "Move every packet by itself instead of in trains. The result is the same; that is what it shows");
+  command.add_flag("--packets", options.packets,
+                   "Move every packet by itself instead of in trains, and take no other shortcut. The result "
+                   "is the same; that is what it shows");
   command.add_flag(
       "--no-skip", options.no_skip,
       "Simulate also what comes again in the same state, instead of taking it over. The result is "

@@ -126,6 +126,8 @@ class Fabric {
   static Time lookahead(const topology::Graph& graph);
 
   const topology::Graph& graph() const { return graph_; }
+  /// Whether what is known ahead makes no events, here and in what is connected to it.
+  bool takes_shortcuts() const { return options_.runs; }
   Bytes packet_bytes() const { return spec_.packet.payload; }
   sim::Partition& partition_of(topology::NodeId node) {
     return simulation_.partition(graph_.partition(node));

@@ -42,7 +42,8 @@ Pe::Pe(Processors& processors, PeCoord at)
       stream_({device_, mmu_, partition_, spec_, writer_, dma_, tcm_, gemm_, math_}, *this),
       ipcq_(processors, at, *this),
       tasks_(partition_),
-      progress_(partition_) {
+      progress_(partition_),
+      next_issue_(*this) {
   partition_.spawn(issue_programs());
 }
 
@@ -60,6 +61,7 @@ sim::Process Pe::issue_programs() {
     co_await sim::delay(spec_.launch_overhead);
     co_await issue(task);
     while (held({Hold::until_all_retired})) co_await progress_.wait();
+    if (clock_ > partition_.now()) co_await sim::Until(clock_);
     if (aborted_) co_return;
     task.ended = partition_.now();
     task.last_op = last_retired_.ref;
@@ -89,11 +91,25 @@ void Pe::begin(ProgramTask& task) {
   engine_free_.assign(queues_.size(), program_start_);
 }
 
-/// Issues every command, waiting where it must; what it waited for last is the cause of what follows. If something holds the command
-/// already, it waits for that instead of for the end of the dispatch, which is an event less. The dispatch takes its full time still.
+namespace {
+
+/// Such a receive takes what is there when it is issued.
+bool is_from_any(const isa::Command& command) {
+  return command.kind == isa::CommandKind::ipcq_recv && command.detail == isa::kNone;
+}
+
+}  // namespace
+
+/// Issues every command, waiting where it must; what it waited for last is the cause of what follows.
+///
+/// What does not hold it now will not do so later, for only the CPU itself takes scratch and room. So it runs ahead of the present: it
+/// issues commands for instants that are known, until something holds it (`clock_` is where it is). In its queue a command is ready no
+/// earlier than at its instant, which is an event only if all else is ready by then.
 sim::Task<> Pe::issue(const ProgramTask& task) {
   Cause because = program_start_;
   const bool may_poll = !ports_.empty() && ports_.front()->wiring->rules().backpressure == Backpressure::poll;
+  runs_ahead_ = device_.fabric().takes_shortcuts() && !may_poll;  // who polls sees the present
+  clock_ = partition_.now();
   for (isa::CommandIndex i = 0; i < task.program->commands().size(); ++i) {
     const isa::Command& c = task.program->command(i);
     issuing_ = i;
@@ -103,38 +119,36 @@ sim::Task<> Pe::issue(const ProgramTask& task) {
     while (held({Hold::until_credit})) {
       co_await progress_.wait();
       because = Cause::at(polled_, partition_.now(), Reason::issue);
+      clock_ = partition_.now();
     }
-    const Time dispatched = partition_.now() + spec_.dispatch;
+    clock_ += spec_.dispatch;
     because.reason = Reason::issue;
-    const bool waits = must_wait(c);
-    if (waits) {
+    const Queue queue = queue_for(c);
+    while (must_wait(c, queue)) {
       const Hold::What by = hold_.what;
       co_await progress_.wait();
-      hold_ = {};
-      if (partition_.now() > dispatched) because = why_let_go(by);
-    }
-    if (!waits || partition_.now() < dispatched) co_await sim::delay(dispatched - partition_.now());
-    while (must_wait(c)) {
-      const Hold::What by = hold_.what;
-      co_await progress_.wait();
+      if (partition_.now() <= clock_) continue;
       because = why_let_go(by);
+      clock_ = partition_.now();
     }
-    if (c.kind == isa::CommandKind::wait || c.kind == isa::CommandKind::fence) {
+    if (clock_ > partition_.now() && (!runs_ahead_ || is_from_any(c))) co_await sim::Until(clock_);
+    if (queue == kNoQueue) {
       retired_.spend(i);
       continue;
     }
     if (aborted_) co_return;
     if (c.result != isa::kNone) scratch_free_ -= task.program->value(c.result).granules;
-    because.met = partition_.now();
-    enqueue(i, queue_for(c), because);
+    because.met = clock_;
+    enqueue(i, queue, because);
     if (!spec_.in_order && c.kind != isa::CommandKind::load_scalar) continue;
     while (held({Hold::until_retired, i})) co_await progress_.wait();
     because = Cause::at(last_retired_.ref, partition_.now(), Reason::issue);
+    clock_ = partition_.now();
   }
 }
 
 /// The first thing that keeps the CPU from going on with a command that it has dispatched.
-Pe::Hold Pe::hold_of(const isa::Command& command) const {
+Pe::Hold Pe::hold_of(const isa::Command& command, Queue queue) const {
   const auto if_held = [&](const Hold& hold) { return is_held(hold) ? hold : Hold{}; };
   if (command.kind == isa::CommandKind::wait)
     return if_held({Hold::until_retired, program().waited(command)});
@@ -143,12 +157,12 @@ Pe::Hold Pe::hold_of(const isa::Command& command) const {
     const Hold scratch{Hold::until_scratch, program().value(command.result).granules};
     if (is_held(scratch)) return scratch;
   }
-  return if_held({Hold::until_room, static_cast<std::int64_t>(queue_for(command))});
+  return if_held({Hold::until_room, static_cast<std::int64_t>(queue)});
 }
 
 /// Whether it must wait before it goes on with the command; if so, it is woken when it need no longer wait for that.
-bool Pe::must_wait(const isa::Command& command) {
-  hold_ = hold_of(command);
+bool Pe::must_wait(const isa::Command& command, Queue queue) {
+  hold_ = hold_of(command, queue);
   return hold_.what != Hold::nothing;
 }
 
@@ -195,9 +209,11 @@ bool Pe::is_held(const Hold& by) const {
   return false;
 }
 
-/// Something retired, or left a queue.
+/// The CPU goes on, if it need no longer wait. One that runs ahead has nothing to wait for at this instant.
 void Pe::progressed() {
-  if (hold_.what != Hold::nothing && !is_held(hold_)) progress_.notify();
+  if (is_held(hold_)) return;
+  const bool issues = hold_.what == Hold::until_room || hold_.what == Hold::until_scratch;
+  issues&& runs_ahead_ ? progress_.resume() : progress_.notify();
 }
 
 Pe::Queue Pe::queue_for(const isa::Command& command) const {
@@ -221,8 +237,7 @@ Pe::Queue Pe::queue_for(const isa::Command& command) const {
     case isa::CommandKind::fence:
       break;
   }
-  KB_ASSERT(false, "{} waits in no queue", isa::to_string(command.kind));
-  return scheduler;
+  return kNoQueue;
 }
 
 Pe::Op& Pe::make_op(const Order& order) {
@@ -268,10 +283,23 @@ void Pe::enqueue(isa::CommandIndex index, Queue queue, const Cause& issue) {
   start_ready(order.in);
 }
 
+namespace {
+
+/// Such commands touch no memory, unless they name an address.
+bool is_of_tiles(const isa::Program& program, const isa::Command& command) {
+  if (command.kind == isa::CommandKind::ipcq_send)
+    return program.value(command.read[0]).kind == isa::ValueKind::tile;
+  if (command.kind == isa::CommandKind::ipcq_recv)
+    return program.value(command.result).kind == isa::ValueKind::tile;
+  return command.kind == isa::CommandKind::math;
+}
+
+}  // namespace
+
 /// Whether the command touches any.
 bool Pe::note_memory_use(isa::CommandIndex index) {
   const isa::Command& command = program().command(index);
-  if (command.kind == isa::CommandKind::math) return false;
+  if (is_of_tiles(program(), command)) return false;
   std::array<isa::Access, 3> bytes;
   const int count = isa::accesses(program(), command, bytes);
   for (int i = 0; i < count; ++i) memory_in_use_.push_back({index, bytes[static_cast<std::size_t>(i)], {}});
@@ -288,7 +316,10 @@ bool conflict(const isa::Access& a, const isa::Access& b) {
 template <class Uses>
 auto uses_of(Uses& uses, isa::CommandIndex command) {
   const auto number = [](const auto& use) { return use.command; };
-  return std::ranges::equal_range(uses, command, {}, number);
+  const auto first = std::ranges::lower_bound(uses, command, {}, number);
+  auto end = first;
+  while (end != uses.end() && end->command == command) ++end;
+  return std::ranges::subrange(first, end);
 }
 
 bool any_conflict(const auto& uses, const isa::Access& bytes) {
@@ -372,9 +403,26 @@ bool Pe::engine_has_room(Queue queue) const {
 
 /// Whether the first one can. If not, notes what it waits for.
 bool Pe::can_start(OrderQueue& waiting, Queue queue) {
-  if (queue >= kEngines) return port_can_start(waiting);
+  if (queue >= kEngines) return port_can_start(waiting) && is_issued(waiting);
   waiting.waits_for = OrderQueue::kAnything;
-  return engine_has_room(queue) && is_ready(waiting);
+  return engine_has_room(queue) && is_ready(waiting) && is_issued(waiting);
+}
+
+/// The CPU may have run ahead. Then the first one, which is ready, waits for its instant.
+bool Pe::is_issued(OrderQueue& waiting) {
+  const Time at = waiting.first->met;
+  if (at <= partition_.now()) return true;
+  waiting.waits_for = OrderQueue::kInstant;
+  if (next_issue_.scheduled() && next_issue_.time() <= at) return false;
+  partition_.cancel(next_issue_);
+  partition_.schedule_at(next_issue_, at);
+  return false;
+}
+
+/// The instant of some commands has come.
+void Pe::on_issued() {
+  for (Queue queue = 0; queue < queues_.size(); ++queue)
+    if (queues_[queue].waits_for == OrderQueue::kInstant) start_ready(queue);
 }
 
 /// Commands for the units wait until a composite has had its chance at this instant.
@@ -407,7 +455,7 @@ void Pe::start_first(Queue queue) {
     Order& order = waiting.pop_front();
     prefetch(waiting.first);  // it is looked at as soon as this one is on its way
     start(order);
-    progressed();
+    if (hold_.is_over_by_start(queue)) progressed();
   }
 }
 
@@ -458,7 +506,7 @@ void Pe::retire(Op& op) {
   op.recycle();  // it may be the next one that starts
   start_all(command);
   if (left_read_channel) stream_.on_channel_room(engine_free_[dma_read]);
-  progressed();
+  if (hold_.is_over_by_retiring()) progressed();
 }
 
 void Pe::free_memory(const Op& op) {

@@ -68,6 +68,7 @@ class Pe : private RoomListener, private QueueUser, private StreamUser {
   // receives; then one of receives from any direction.
   using Queue = std::size_t;
   enum Engine : Queue { dma_read, dma_write, gemm, math, scheduler, kEngines };
+  static constexpr Queue kNoQueue = ~Queue{0};  // of commands for the CPU itself
   struct Order;
   class Op;
   class DmaOp;
@@ -79,8 +80,9 @@ class Pe : private RoomListener, private QueueUser, private StreamUser {
   /// Commands that have been issued and not started, in program order.
   struct OrderQueue {
     // What the first one may wait for, but a command that has to retire:
-    static constexpr isa::CommandIndex kAnything = isa::kNone;    // look again whenever one has retired
-    static constexpr isa::CommandIndex kOthers = isa::kNone - 1;  // other PEs: their message will start it
+    static constexpr isa::CommandIndex kAnything = isa::kNone;     // look again whenever one has retired
+    static constexpr isa::CommandIndex kOthers = isa::kNone - 1;   // other PEs: their message will start it
+    static constexpr isa::CommandIndex kInstant = isa::kNone - 2;  // at which it is issued
     Order* first = nullptr;
     Order* last = nullptr;
     std::uint32_t size = 0;
@@ -112,11 +114,17 @@ class Pe : private RoomListener, private QueueUser, private StreamUser {
     };
     What what = nothing;
     std::int64_t value = 0;
+
+    /// Whether it may be over when a command of a queue starts, or when one retires.
+    bool is_over_by_start(Queue queue) const {
+      return what == until_credit || (what == until_room && static_cast<Queue>(value) == queue);
+    }
+    bool is_over_by_retiring() const { return what != nothing && what != until_room; }
   };
   bool held(const Hold& by);
   bool is_held(const Hold& by) const;
-  Hold hold_of(const isa::Command& command) const;
-  bool must_wait(const isa::Command& command);
+  Hold hold_of(const isa::Command& command, Queue queue) const;
+  bool must_wait(const isa::Command& command, Queue queue);
   Cause why_let_go(Hold::What by) const;
   void progressed();
   bool all_retired() const { return retired_count_ == issued_count_; }
@@ -139,6 +147,8 @@ class Pe : private RoomListener, private QueueUser, private StreamUser {
   Cause why_now(const Order& order) const;
   bool engine_has_room(Queue queue) const;
   bool can_start(OrderQueue& waiting, Queue queue);
+  bool is_issued(OrderQueue& waiting);
+  void on_issued();
   void start(Order& order);
   Op& make_op(const Order& order);
   bool note_memory_use(isa::CommandIndex index);
@@ -191,6 +201,9 @@ class Pe : private RoomListener, private QueueUser, private StreamUser {
   sim::Fifo<ProgramTask*> tasks_;
   sim::Signal progress_;  // the CPU may go on
   Hold hold_;
+  bool runs_ahead_ = false;
+  Time clock_;                                   // the CPU's: it may be ahead of the present
+  sim::MemberEvent<&Pe::on_issued> next_issue_;  // of a command that is ready but for that
 
   // Commands that wait (many, and small), and those under way.
   Pool<Order, 8> orders_;

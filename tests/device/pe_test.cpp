@@ -264,6 +264,82 @@ TEST(Pe, ScratchHoldsIssueUntilATileIsFreed) {
   EXPECT_EQ(loads[1].cause_serial, stores[0].serial);
 }
 
+// What the CPU does is known ahead, and makes few events; that must not show. Each test with and without.
+class SlowCpu : public ::testing::TestWithParam<bool> {
+ protected:
+  // 2 ns to start, and 50 to dispatch a command: these are there at 52, 102, 152 ns …
+  Kernels slow(std::vector<std::string> more = {}) const {
+    more.emplace_back("pe.pe_cpu.dispatch_cycles=50");
+    return Kernels(std::move(more), {.runs = GetParam()});
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Pe, SlowCpu, ::testing::Values(true, false),
+                         [](const auto& of) { return std::string(of.param ? "Ahead" : "StepByStep"); });
+
+TEST_P(SlowCpu, StartsNothingBeforeItIsDispatched) {
+  Kernels k = slow();
+  k.run({0, 0, 0}, [](tl::Context& tl) {
+    for (std::uint64_t i = 0; i < 3; ++i) tl.load(tl::Ptr(kBase + i * 0x1000), {32, 64}, f16);
+  });
+  // The channel is free and nothing is missing, from 2 ns on.
+  EXPECT_EQ(k.spans(OpKind::dma_read),
+            (Spans{{52_ns, 52_ns + kMove}, {102_ns, 102_ns + kMove}, {152_ns, 152_ns + kMove}}));
+  for (const OpRecord& load : k.of(OpKind::dma_read)) EXPECT_EQ(load.reason, Reason::issue);
+}
+
+TEST_P(SlowCpu, StartsWhatBecomesReadyLaterWhenItIs) {
+  Kernels k = slow();
+  k.run({0, 0, 0}, matmul);
+  // The second load ends at 102 + 24.005, the product is dispatched at 152, after that; it takes 36 ns. The store is
+  // dispatched at 202, after that, too.
+  EXPECT_EQ(k.spans(OpKind::gemm), (Spans{{152_ns, 188_ns}}));
+  EXPECT_EQ(k.of(OpKind::gemm)[0].reason, Reason::issue);
+  EXPECT_EQ(k.spans(OpKind::dma_write), (Spans{{202_ns, 218'005_ps}}));
+}
+
+// 1 KiB takes 8.005 + 4 ns: the first tile is loaded from 52 to 64.005 and stored from 102 to 114.005 ns. There is no room for the second
+// one when its dispatch begins, at 102 ns, but there is when it ends, at 152 ns: nobody waited for it.
+TEST_P(SlowCpu, IsNotHeldByWhatIsOverBeforeADispatchEnds) {
+  Kernels k = slow({"pe.pe_tcm.kernel_scratch_mb=0.0009765625"});
+  run_in(k, {.scratch = 1_KiB}, [](tl::Context& t) {
+    for (std::uint64_t i = 0; i < 2; ++i) {
+      auto x = t.load(tl::Ptr(kBase + i * 0x1000), {512}, f16);
+      t.store(tl::Ptr(kBase + 0x10000 + i * 0x1000), x);
+    }
+  });
+  EXPECT_EQ(k.spans(OpKind::dma_write)[0].end, 114'005_ps);
+  EXPECT_EQ(k.spans(OpKind::dma_read)[1].start, 152_ns);
+  EXPECT_EQ(k.of(OpKind::dma_read)[1].reason, Reason::issue);
+}
+
+// The load is over at 76.005 ns, the two fences have been dispatched at 152 ns.
+TEST_P(SlowCpu, EndsItsProgramWhenItIsThrough) {
+  Kernels k = slow();
+  const KernelLaunch& launch = k.run({0, 0, 0}, [](tl::Context& tl) {
+    tl.load(tl::Ptr(kBase), {32, 64}, f16);
+    tl.fence();
+    tl.fence();
+  });
+  EXPECT_EQ(launch.pe_exec(), 152_ns);
+}
+
+TEST(Pe, WhatIsKnownAheadMakesNoEvents) {
+  // Four products of one chain are dispatched while the first two loads are under way: nothing happens then.
+  const auto events = [](bool runs, int products) {
+    Kernels k({}, {.runs = runs});
+    k.run({0, 0, 0}, [=](tl::Context& tl) {
+      auto x = tl.load(tl::Ptr(kBase), {32, 32}, f16);
+      for (int i = 0; i < products; ++i) x = tl.exp(x);
+      tl.store(tl::Ptr(kBase + 0x2000), x);
+    });
+    return k.device.simulation().counters().events;
+  };
+  // A command of the vector unit: fetch, compute, store and the choices of two ports; and the end of its dispatch.
+  EXPECT_EQ(events(false, 5) - events(false, 1), 4u * 6);
+  EXPECT_EQ(events(true, 5) - events(true, 1), 4u * 5);
+}
+
 TEST(Pe, ACommandThatReadsATileTwiceIsOneOfItsReaders) {
   // 4 KiB of scratch: x, x · xᵀ and another tile fill it. x is read again at the end, so one more tile finds no room when
   // the product has retired, only when the product is stored.

@@ -174,6 +174,22 @@ TEST_F(SignalTest, NotifyWakesThoseWhoWaitNowInOrder) {
   EXPECT_THAT(log, ElementsAre("5 a", "5 b", "10 a"));
 }
 
+// The listener goes on in the midst of the one who resumes it, also where that is its end.
+TEST_F(SignalTest, ResumeLetsOneGoOnWithinTheEvent) {
+  Signal signal(here);
+  here.spawn(listener(*this, signal, "heard", 2));
+  here.spawn([](SignalTest& t, Signal& s) -> Process {
+    co_await delay(5_ps);
+    for (int i = 0; i < 3; ++i) {  // the third time nobody waits
+      s.resume();
+      t.note("resumed");
+    }
+  }(*this, signal));
+  sim.run();
+  EXPECT_THAT(log, ElementsAre("5 heard", "5 resumed", "5 heard", "5 resumed", "5 resumed"));
+  EXPECT_EQ(sim.counters().events, 3U) << "two starts and a delay";
+}
+
 Process user(Blocks& t, Resource& resource, std::string name, std::int64_t n, Time length) {
   const auto hold = co_await resource.hold(n);
   t.note(name + " has " + std::to_string(n));

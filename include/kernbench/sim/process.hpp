@@ -266,6 +266,12 @@ class WaitList {
     remove(process);
     partition_.schedule(process, Time());
   }
+  /// Lets it go on within the present event, until it waits again. Its next step must not depend on what else happens at this instant.
+  void resume_first() {
+    detail::ProcessState& process = first();
+    remove(process);
+    detail::ProcessState::resume(process);
+  }
 
  private:
   friend class Waiting;
