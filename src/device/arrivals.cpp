@@ -27,6 +27,13 @@ void Access::on_run_cut(std::int64_t from, std::int64_t end) {
   memory_->on_news();
 }
 
+/// They all come over the memory's one link, but one may be told of when its head is there, and one before it when it is all there.
+void Arrivals::packet(Access& access, std::int64_t packet, Time tail) {
+  auto at = lone_.end();
+  while (at != lone_.begin() + static_cast<std::ptrdiff_t>(next_lone_) && at[-1].tail > tail) --at;
+  lone_.insert(at, {&access, packet, tail});
+}
+
 Time Arrivals::Coming::next_tail() const { return access->data().run_tail(run, run.first); }
 
 /// From here on its packets come one by one.

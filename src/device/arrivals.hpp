@@ -28,7 +28,7 @@ class Arrivals {
   Time next_time_but(std::uint32_t issuer) const;
 
   // For the fabric: see Message.
-  void packet(Access& access, std::int64_t packet, Time tail) { lone_.push_back({&access, packet, tail}); }
+  void packet(Access& access, std::int64_t packet, Time tail);
   void run(Access& access, const Run& run) { runs_.push_back({&access, run}); }
   void cut(const Access& access, std::int64_t from, std::int64_t end);
 
@@ -47,7 +47,7 @@ class Arrivals {
   static Packets take(Coming& coming, Time until);
   Packets take_lone();
 
-  std::vector<Lone> lone_;  // in order of arrival: they all come over the memory's one link
+  std::vector<Lone> lone_;  // in order of arrival
   std::size_t next_lone_ = 0;
   std::vector<Coming> runs_;  // not empty ones
 };

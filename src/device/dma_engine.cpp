@@ -22,7 +22,10 @@ DmaSpec DmaSpec::physical(const topology::Machine& machine) {
 
 class DmaChannel::PieceAccess final : public Access {
  public:
-  explicit PieceAccess(DmaChannel& of) : channel_(of) { keeps_order = !of.whole_; }
+  explicit PieceAccess(DmaChannel& of) : channel_(of) {
+    keeps_order = !of.whole_;
+    commits_silently = true;
+  }
   DmaTransfer* transfer = nullptr;
   Time held;
   PieceAccess* next = nullptr;  // idle
@@ -112,6 +115,7 @@ void DmaChannel::request(DmaTransfer& transfer, const DmaTransfer::Piece& piece,
   PieceAccess& access = accesses_.take(*this);
   access.transfer = &transfer;
   access.held = held;
+  access.tell_when_left(transfer.wants_leaving);
   // Within the TCM the bytes pass the engine: out by the one port, in by the other at the same rate.
   const auto end = piece.memory->node() == transfer.end ? node_ : transfer.end;
   access.start(*piece.memory, node_, end, transfer.direction, piece.extent, transfer.channel, &lane_);

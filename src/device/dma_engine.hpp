@@ -37,6 +37,7 @@ class DmaTransfer {
   Channel channel = Channel::compute;
   topology::NodeId end;       // where the data lies or goes in the PE: its TCM; or the engine itself
   std::vector<Piece> pieces;  // in order, at least one
+  bool wants_leaving = false;
 
   /// Those of the request that was done last; see Access.
   Time at_memory, through_memory;
@@ -47,7 +48,7 @@ class DmaTransfer {
   friend class DmaChannel;
   /// It and all transfers of its channel before it are done.
   virtual void on_retired() = 0;
-  /// A write: its last byte has left the PE.
+  /// A write: its last byte has left the PE; called if `wants_leaving`.
   virtual void on_left() {}
 
  private:

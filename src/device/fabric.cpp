@@ -182,7 +182,7 @@ Source& Fabric::source_for(Route& route) {
   return *source;
 }
 
-void Fabric::send(Message& message) {
+void Fabric::enter(Message& message) {
   Route& route = *message.route;
   FabricDomain& here = domain(route.partition);
   prefetch(route.hops.data(), std::min<std::size_t>(route.hops.size(), kLooksAhead) * sizeof(Hop));
@@ -212,6 +212,12 @@ void Fabric::less_is_ready(Message& message, std::int64_t from) {
 void Fabric::signal(const SignalRoute& route, sim::Event& event) {
   simulation_.partition(route.partition)
       .post(simulation_.partition(route.last_partition), event, route.latency);
+}
+
+bool Fabric::acknowledge_ahead(const SignalRoute& route, sim::Event& event, Time at) {
+  if (!options_.runs || spec_.acknowledgement > 0_B || route.partition != route.last_partition) return false;
+  simulation_.partition(route.partition).schedule_at(event, at + route.latency);
+  return true;
 }
 
 void Fabric::run_errand(Route& route, sim::Event& event, const ErrandFacts& facts) {
@@ -288,10 +294,18 @@ void Fabric::start_packet(Message& message, Time now) {
   if (packet.is_last()) leaves(message, std::max(l.free_at, now + kGrace));
 }
 
-/// The last byte of a message will have left its sender.
+/// The last byte of a message will have left its sender. If nobody waits for that, its lane knows until when others have to.
 void Fabric::leaves(Message& message, Time at) {
-  if (message.is_missed())
+  if (message.is_missed() || (message.lane_ && !options_.runs))
     message.route->first().state->domain->partition_.schedule_at(message.leaving(), at);
+  else if (message.lane_)
+    message.lane_->left_at_ = at;
+}
+
+/// It will not, after all: not all of its packets have started.
+void Fabric::stays(Message& message) {
+  message.route->first().state->domain->partition_.cancel(message.leaving());
+  if (message.lane_) message.lane_->left_at_ = Time::never();
 }
 
 /// Undoes what `serve` did at this instant.
@@ -378,9 +392,11 @@ void Fabric::serve_again(Packet* first) {
   }
 }
 
-/// Whether nothing happens when its head is at the end of this hop: only the last byte of the message matters there.
+/// Whether nothing happens when its head is at the end of this hop: only the last byte of the message matters there. Who looks at packets
+/// is told of this one when it is all there, which is early enough.
 bool Fabric::is_silent(const Packet& packet, const Hop& hop) const {
-  return hop.last && !hop.crosses && packet.is_last() && !packet.message->is_looked_at() && !notes_.kept();
+  return hop.last && !hop.crosses && packet.is_last() && !notes_.kept() &&
+         (options_.runs || !packet.message->is_looked_at());
 }
 
 namespace {
@@ -500,17 +516,19 @@ void Message::leave() {
   }
   Fabric& fabric = *route->first().fabric;
   Lane* lane = std::exchange(lane_, nullptr);
-  if (followed) on_left();
+  if (followed && waved_off_) on_left();
   if (lane) lane->advance(fabric);
 }
 
 void Lane::send(Fabric& fabric, Message& message) {
   message.lane_ = this;
   message.next_in_lane_ = nullptr;
+  if (left_at_ <= message.route->source->now()) first_ = nullptr, left_at_ = Time::never();
   const bool idle = first_ == nullptr;
   (idle ? first_ : last_->next_in_lane_) = &message;
   last_ = &message;
-  if (idle) fabric.send(message);
+  if (idle) return fabric.enter(message);
+  if (left_at_ != Time::never()) fabric.leaves(*first_, std::exchange(left_at_, Time::never()));
 }
 
 /// A message that waits is not touched for long: of 2,048 PEs reading, its cache lines are back in memory by then. The one
@@ -519,7 +537,7 @@ void Lane::advance(Fabric& fabric) {
   first_ = first_->next_in_lane_;
   if (!first_) return;
   prefetch(first_->next_in_lane_);
-  fabric.send(*first_);
+  fabric.enter(*first_);
 }
 
 void Message::deliver() {

@@ -139,8 +139,11 @@ class Fabric {
   SignalRoute& signal_route(topology::NodeId from, topology::NodeId to);
   /// The way past a third node, which passes on what comes.
   Route& route(topology::NodeId from, topology::NodeId via, topology::NodeId to);
-  /// Sends a message of at least one byte. Called in the partition of the sender.
-  void send(Message& message);
+  /// Sends a message of at least one byte, without a lane. Called in the partition of the sender.
+  void send(Message& message) {
+    message.lane_ = nullptr;
+    enter(message);
+  }
   /// Packets of a message that waits for them may leave: `ready` has more times than before. Called in the partition of the sender.
   void more_is_ready(Message& message);
   /// It is no longer known when packets from this one on may leave; none of them has. The message waits for them again.
@@ -160,6 +163,9 @@ class Fabric {
     if (spec_.request == 0_B) return signal(route, event);
     run_errand(static_cast<Route&>(route), event, {spec_.request, Purpose::request, channel, rank});
   }
+  /// The acknowledgement of what will be in the memory at `at`, if it can still be taken back until then, by cancelling the event:
+  /// else it is not sent.
+  bool acknowledge_ahead(const SignalRoute& route, sim::Event& event, Time at);
   void acknowledge(SignalRoute& route, sim::Event& event, Channel channel, std::uint32_t rank,
                    std::uint64_t about) {
     if (spec_.acknowledgement == 0_B) return signal(route, event);
@@ -195,6 +201,7 @@ class Fabric {
   friend class LinkGate;
   friend class CreditLink;
   friend class Errand;
+  friend class Lane;
 
   struct ErrandFacts {
     Bytes bytes;
@@ -206,6 +213,7 @@ class Fabric {
   void run_errand(Route& route, sim::Event& event, const ErrandFacts& facts);
 
   FabricDomain& domain(int partition) { return *domains_[static_cast<std::size_t>(partition)]; }
+  void enter(Message& message);
   void prepare(Route& route);
   Source& source_for(Route& route);
 
@@ -213,6 +221,7 @@ class Fabric {
   void release(Packet& packet, int partition);
   void start_packet(Message& message, Time now);
   void leaves(Message& message, Time at);
+  void stays(Message& message);
   void arrive(Packet& packet);
   Time serve(Packet& packet, const Hop& hop, Time head_arrival);
   Time serve_in_order(Packet& packet, const Hop& hop, Time now);

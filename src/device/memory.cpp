@@ -114,15 +114,28 @@ void Access::on_delivered() {
 void Access::written(Time at) {
   progress_.done = at;
   if (at == memory_->partition().now()) return commit();
+  if (commits_silently) {
+    find_way_back();
+    step_ = Step::acknowledge;
+    if (memory_->fabric().acknowledge_ahead(*signal_route_, next_step(), at)) return;
+    step_ = Step::commit;
+  }
   memory_->partition().schedule_at(next_step(), at);
 }
 
-void Access::not_yet_written() { memory_->partition().cancel(next_step()); }
+void Access::not_yet_written() {
+  memory_->partition().cancel(next_step());
+  step_ = Step::commit;
+}
+
+void Access::find_way_back() {
+  if (!signal_route_) signal_route_ = &memory_->fabric().acknowledgement_route(memory_->node(), issuer_);
+}
 
 void Access::commit() {
-  on_committed();
+  if (!commits_silently) on_committed();
   step_ = Step::acknowledge;
-  if (!signal_route_) signal_route_ = &memory_->fabric().acknowledgement_route(memory_->node(), issuer_);
+  find_way_back();
   memory_->fabric().acknowledge(*signal_route_, next_step(), channel, kAnswers + issuer_.index, key());
 }
 

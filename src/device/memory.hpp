@@ -96,6 +96,9 @@ class alignas(64) Access : private Message, private AccessStep {
   void start_through(Memory& from, topology::NodeId engine, Extent extent, const Onward& onward,
                      Channel traffic, std::uint32_t order);
 
+  /// Of a write: see Message.
+  using Message::tell_when_left;
+
   Direction direction() const { return direction_; }
   const Extent& extent() const { return extent_; }
   Memory& memory() { return *memory_; }
@@ -123,6 +126,8 @@ class alignas(64) Access : private Message, private AccessStep {
   std::uint32_t issuer() const { return issuer_.index; }
   /// Data that is read comes in the order of the requests, also out of a memory that would send it in turns.
   bool keeps_order = false;
+  /// Nobody wants to know when it is in the memory: `on_committed` is not called.
+  bool commits_silently = false;
 
  protected:
   /// A read: the last byte is at `end`. A write: the acknowledgement is at the issuer.
@@ -149,6 +154,7 @@ class alignas(64) Access : private Message, private AccessStep {
   void pass_on();
   bool goes_before(const Access& other) const;
   void commit();
+  void find_way_back();
 
   /// What happens next: at the memory, the request of a read comes, or data written is in it; at the issuer, the
   /// acknowledgement of a write comes.

@@ -101,6 +101,7 @@ class Message : private Leaving, private Delivery {
   // Those who get it look at these while it is under way: nothing that changes then may lie in the same byte.
   bool short_tail_ : 1 = false;  // the last packet is not like the others
   bool looked_at_ : 1 = true;    // packet by packet, by who gets it
+  bool waved_off_ : 1 = true;    // its sender is told when it has left
 
  public:
   /// Among messages of a class that come to a source at one instant, the smaller goes first; of equal ones, the one that was
@@ -113,6 +114,9 @@ class Message : private Leaving, private Delivery {
 
   /// Whether who gets it looks at packets as they come: else none of `on_packet`, `on_run` and `on_run_cut` is called.
   void look_at_packets(bool look) { looked_at_ = look; }
+
+  /// Whether its sender wants to know when it has left: else `on_left` is not called.
+  void tell_when_left(bool tell) { waved_off_ = tell; }
 
   std::int64_t packets() const { return packets_; }
   /// Its order at links where heads arrive at one instant: by sender, then age.
@@ -152,7 +156,7 @@ class Message : private Leaving, private Delivery {
   friend class Lane;
 
   /// Whether anything happens when it has left.
-  bool is_missed() const { return followed || lane_; }
+  bool is_missed() const { return (followed && waved_off_) || (lane_ && next_in_lane_); }
   /// Whether anything happens when the head of a packet is there.
   bool is_looked_at() const { return followed && looked_at_; }
   static void fire_leaving(sim::Event& e) { static_cast<Message&>(static_cast<Leaving&>(e)).leave(); }

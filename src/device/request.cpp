@@ -4,7 +4,10 @@ namespace kernbench::device {
 
 class HostTransfer::Part final : public Access {
  public:
-  explicit Part(HostTransfer& transfer) : transfer_(transfer) {}
+  explicit Part(HostTransfer& transfer) : transfer_(transfer) {
+    tell_when_left(false);
+    commits_silently = true;
+  }
 
  private:
   void on_done() override { transfer_.part_done(*this); }

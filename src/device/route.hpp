@@ -30,10 +30,14 @@ class Lane {
 
  private:
   friend class Message;
+  friend class Fabric;
   void advance(Fabric& fabric);
 
   Message* first_ = nullptr;  // being sent
   Message* last_ = nullptr;
+  /// When the first one, which nobody follows, will have left: then it may be gone without a word. `never`: that is not known, or
+  /// its event will say.
+  Time left_at_ = Time::never();
   const std::uint32_t rank_;
 };
 

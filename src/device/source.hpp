@@ -45,6 +45,7 @@ class alignas(64) Source {
   void yield();
   /// So many bytes of a source are used for a message that is alone.
   static constexpr std::size_t kOfLoneMessage = 320;
+  Time now() const { return partition_.now(); }
   std::uint64_t next_key() { return std::uint64_t{number_} << 32 | ++sequence_; }
 
  private:

@@ -46,7 +46,7 @@ bool Source::plan_alone(Message& message) {
   if (!dispatcher_.dispatch(message, route.first(), run)) return false;
   const std::int64_t last = run.end - 1;
   const Time leaving = std::max(message.occupancy(route.first(), last), kTick);
-  if (message.is_missed()) partition_.schedule_at(message.leaving(), run.timing.start(last) + leaving);
+  fabric_.leaves(message, run.timing.start(last) + leaving);
   plan_.slots.push_back({&message, &route, message.bytes, run.first, true, message.pace(last)});
   plan_.channel = static_cast<std::size_t>(message.channel);
   plan_.index = 0;
@@ -102,8 +102,7 @@ bool Source::plan_turns() {
     const bool completes = base + rounds == message.packets_;
     const Time last_pace = message.pace(base + rounds - 1);
     plan_.slots.push_back({&message, message.route, message.bytes, base, completes, last_pace});
-    if (completes && message.is_missed())
-      partition_.schedule_at(message.leaving(), timing.start(base + rounds - 1) + slot);
+    if (completes) fabric_.leaves(message, timing.start(base + rounds - 1) + slot);
   }
   partition_.schedule_at(link_is_free_, plan_.timing.start(plan_.end));
   return true;
@@ -160,7 +159,7 @@ void Source::recall(std::int64_t started) {
     const std::int64_t done = started / k + (j < started % k ? 1 : 0);
     if (done == rounds) continue;
     dispatcher_.recall(*slot.message, slot.base + done);
-    if (slot.completes) partition_.cancel(slot.message->leaving());
+    if (slot.completes) fabric_.stays(*slot.message);
   }
   if (plan_.made == partition_.now()) return;
   next_pause_ = started < kWorthATry * k ? std::clamp(2 * next_pause_, kFirstPause, kLongestPause) : 0;

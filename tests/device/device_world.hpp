@@ -26,7 +26,7 @@ inline topology::Machine load(std::vector<std::string> overrides, const std::str
 /// A transfer that remembers when it retired.
 class Transfer : public DmaTransfer {
  public:
-  explicit Transfer(sim::Partition& partition) : partition_(partition) {}
+  explicit Transfer(sim::Partition& partition) : partition_(partition) { wants_leaving = true; }
   Time left = Time::never();
   Time retired = Time::never();
 
