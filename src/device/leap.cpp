@@ -172,7 +172,7 @@ bool Fabric::turn_out(LinkState& link) {
     const Hop* stop = packet.hop + 1;
     while (stop->state != &link) ++stop;
     stop_before(packet, *stop);
-    packet.wary = true;
+    packet.wary = !comes_now;
   }
   link.guest = nullptr;
   return comes_now;
