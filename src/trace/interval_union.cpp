@@ -1,13 +1,17 @@
 #include "trace/interval_union.hpp"
 
+#include <algorithm>
+#include <array>
+#include <iterator>
+
 namespace kernbench::trace {
 
 namespace {
 
-void put_time(std::vector<std::uint8_t>& bytes, Time time) {
+void put_time(std::uint8_t*& at, Time time) {
   auto rest = static_cast<std::uint64_t>(time.ps());
-  for (; rest >= 0x80; rest >>= 7) bytes.push_back(static_cast<std::uint8_t>(rest | 0x80));
-  bytes.push_back(static_cast<std::uint8_t>(rest));
+  for (; rest >= 0x80; rest >>= 7) *at++ = static_cast<std::uint8_t>(rest | 0x80);
+  *at++ = static_cast<std::uint8_t>(rest);
 }
 
 Time take_time(const std::uint8_t*& at) {
@@ -21,20 +25,42 @@ Time take_time(const std::uint8_t*& at) {
 
 }  // namespace
 
+/// Anywhere: it may touch many of those that are there.
+void IntervalUnion::add_before(Time begin, Time end) {
+  while (!packed_.empty() && packed_.back().end >= begin) unpack();
+  auto first = parts_.end();  // of the parts that touch [begin, end], all of them side by side
+  while (first != parts_.begin() && std::prev(first)->begin > end) --first;
+  auto last = first;
+  while (first != parts_.begin() && std::prev(first)->end >= begin) --first;
+  length_ += end - begin;
+  if (first == last) {
+    parts_.insert(first, {begin, end});
+    if (parts_.size() >= kPacked + kPacked / 4) pack();
+    return;
+  }
+  for (auto part = first; part != last; ++part)
+    length_ -= std::min(part->end, end) - std::max(part->begin, begin);
+  first->end = std::max(std::prev(last)->end, end);
+  first->begin = std::min(first->begin, begin);
+  parts_.erase(first + 1, last);
+}
+
 /// The oldest parts.
 void IntervalUnion::pack() {
+  constexpr std::size_t kMostOfATime = 10;
   const auto end = parts_.begin() + kPacked;
-  std::vector<std::uint8_t> bytes;
-  bytes.reserve(8 * kPacked);
+  std::array<std::uint8_t, 2 * kPacked * kMostOfATime> bytes;  // NOLINT: written before it is read
+  std::uint8_t* at = bytes.data();
   Time before = parts_.front().begin;
   for (auto part = parts_.begin(); part != end; ++part) {
-    put_time(bytes, part->begin - before);
-    put_time(bytes, part->end - part->begin);
+    put_time(at, part->begin - before);
+    put_time(at, part->end - part->begin);
     before = part->end;
   }
-  const auto kept = std::make_shared_for_overwrite<std::uint8_t[]>(bytes.size());
-  std::ranges::copy(bytes, kept.get());
-  packed_.push_back({parts_.front().begin, before, kept, static_cast<std::uint32_t>(bytes.size())});
+  const auto size = static_cast<std::size_t>(at - bytes.data());
+  const auto kept = std::make_shared_for_overwrite<std::uint8_t[]>(size);
+  std::copy_n(bytes.data(), size, kept.get());
+  packed_.push_back({parts_.front().begin, before, kept, static_cast<std::uint32_t>(size)});
   parts_.erase(parts_.begin(), end);
 }
 

@@ -2,7 +2,6 @@
 // costs next to nothing.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -16,22 +15,12 @@ class IntervalUnion {
  public:
   void add(Time begin, Time end) {
     if (begin >= end) return;
-    while (!packed_.empty() && packed_.back().end >= begin) unpack();
-    auto first = parts_.end();  // of the parts that touch [begin, end], all of them side by side
-    while (first != parts_.begin() && std::prev(first)->begin > end) --first;
-    auto last = first;
-    while (first != parts_.begin() && std::prev(first)->end >= begin) --first;
-    length_ += end - begin;
-    if (first == last) {
-      parts_.insert(first, {begin, end});
-      if (parts_.size() >= kPacked + kPacked / 4) pack();
-      return;
-    }
-    for (auto part = first; part != last; ++part)
-      length_ -= std::min(part->end, end) - std::max(part->begin, begin);
-    first->end = std::max(std::prev(last)->end, end);
-    first->begin = std::min(first->begin, begin);
-    parts_.erase(first + 1, last);
+    if (parts_.empty() || begin < parts_.back().begin) return add_before(begin, end);
+    Part& last = parts_.back();
+    if (begin > last.end) return add_behind(begin, end);
+    if (end <= last.end) return;
+    length_ += end - last.end;
+    last.end = end;
   }
   void add(const IntervalUnion& other) {
     if (length() == Time()) {
@@ -66,6 +55,12 @@ class IntervalUnion {
   };
   static constexpr std::size_t kPacked = 64;
 
+  void add_behind(Time begin, Time end) {
+    length_ += end - begin;
+    parts_.push_back({begin, end});
+    if (parts_.size() >= kPacked + kPacked / 4) pack();
+  }
+  void add_before(Time begin, Time end);
   void pack();
   void unpack();
   static std::vector<Part> parts_of(const Pack& pack);

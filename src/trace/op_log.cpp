@@ -43,9 +43,9 @@ void OpLog::departed(int partition, const device::Departure& departure) {
 }
 
 void OpLog::tell(Part& part, const OpRecord& record) const {
-  const Summarizer::From from = trace::from((*options_.origins)[record.origin]);
+  const auto from = [&] { return trace::from((*options_.origins)[record.origin]); };
   part.hash.add(record);
-  if (record.kind == device::OpKind::program) part.sums.settle(from.pe);
+  if (record.kind == device::OpKind::program) part.sums.settle(from().pe);
   part.sums.add(record, from);
 }
 

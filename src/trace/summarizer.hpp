@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <map>
 #include <vector>
 
@@ -24,8 +25,16 @@ class Summarizer {
 
   /// A PE that ran, even if no record says so.
   void expect(const From& from);
-  /// In any order, but for what is settled.
-  void add(const device::OpRecord& record, const From& from);
+  /// In any order, but for what is settled. `from()` says where it comes from, always the same of one origin: it is
+  /// hardly ever asked.
+  template <class FromOf>
+  void add(const device::OpRecord& record, FromOf from) {
+    const int engine = engine_of(record.kind);
+    if (engine < 0) return add_other(record, from());
+    Recent& recent = recent_[record.origin % recent_.size()];
+    if (recent.origin != record.origin) recent = {record.origin, find(from())};
+    if (recent.pe != nullptr) add_work(*recent.pe, static_cast<std::size_t>(engine), record);
+  }
   void add(const Summarizer& other);
   /// The PE begins a program: all it did before has ended and been added, and only its length matters from here on.
   void settle(PeCoord pe);
@@ -44,15 +53,56 @@ class Summarizer {
     Time first_start = Time::never(), last_end;
   };
 
+  struct Recent {
+    std::uint32_t origin = UINT32_MAX;
+    PeWork* pe = nullptr;
+  };
+
+  /// Which engine did it; −1 for programs and requests of the host, which are nobody's.
+  static int engine_of(device::OpKind kind);
   PeWork& work_of(PeCoord pe);
-  void add_launch(PeWork& pe, const device::OpRecord& record, const From& from);
+  /// Null for the host.
+  PeWork* find(const From& from) { return from.pe.cube < 0 ? nullptr : &work_of(from.pe); }
+  static void add_work(PeWork& pe, std::size_t engine, const device::OpRecord& record);
+  void add_other(const device::OpRecord& record, const From& from);
   PeSummary summary_of(PeCoord at, PeWork& pe);
 
   std::map<PeCoord, PeWork> pes_;
   std::vector<std::vector<std::vector<PeWork*>>>
-      by_place_;  // of pes_, as far as they were asked for: by SIP, cube and PE
+      by_place_;                    // of pes_, as far as they were asked for: by SIP, cube and PE
+  std::array<Recent, 256> recent_;  // by origin: those that come one after the other are of as many PEs
   std::map<LaunchKey, Window> windows_;
 };
+
+inline int Summarizer::engine_of(device::OpKind kind) {
+  using device::OpKind;
+  switch (kind) {
+    case OpKind::gemm:
+    case OpKind::tile_gemm:
+      return 0;
+    case OpKind::math:
+    case OpKind::tile_math:
+      return 1;
+    case OpKind::dma_read:
+    case OpKind::load_scalar:
+    case OpKind::tile_dma_in:
+      return 2;
+    case OpKind::dma_write:
+    case OpKind::tile_dma_out:
+      return 3;
+    case OpKind::ipcq_send:
+      return 4;
+    case OpKind::ipcq_recv:
+      return 5;
+    case OpKind::program:
+    case OpKind::host_write:
+    case OpKind::host_read:
+    case OpKind::host_map:
+    case OpKind::host_launch:
+      return -1;
+  }
+  return -1;
+}
 
 inline Summarizer::From from(const device::Origin& origin) {
   return {origin.pe, origin.launch, origin.has_commands};

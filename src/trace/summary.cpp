@@ -1,5 +1,4 @@
 #include <array>
-#include <optional>
 
 #include "trace/launch_summary.hpp"
 #include "trace/recording.hpp"
@@ -18,43 +17,12 @@ constexpr std::array<Member, kSummedEngines> kEngines = {&EngineUses::gemm,     
 
 constexpr std::size_t kMath = 1;  // of kEngines; before it the GEMM unit, after it those that only move
 
-/// Which of kEngines did it; programs and requests of the host are nobody's.
-std::optional<std::size_t> engine_of(OpKind kind) {
-  switch (kind) {
-    case OpKind::gemm:
-    case OpKind::tile_gemm:
-      return 0;
-    case OpKind::math:
-    case OpKind::tile_math:
-      return kMath;
-    case OpKind::dma_read:
-    case OpKind::load_scalar:
-    case OpKind::tile_dma_in:
-      return 2;
-    case OpKind::dma_write:
-    case OpKind::tile_dma_out:
-      return 3;
-    case OpKind::ipcq_send:
-      return 4;
-    case OpKind::ipcq_recv:
-      return 5;
-    case OpKind::program:
-    case OpKind::host_write:
-    case OpKind::host_read:
-    case OpKind::host_map:
-    case OpKind::host_launch:
-      return {};
-  }
-  return {};
-}
-
 /// While its engine was busy with it: a GEMM or vector unit while it computes, the last but one of its phases
 /// (fetch and store are other units, at work on other commands meanwhile), else from start to end.
 std::pair<Time, Time> busy_interval(const OpRecord& r, std::size_t engine) {
   if (engine > kMath) return {r.start, r.end};
-  const auto phases = phases_of(r);
-  const Time begin = r.start + phases.length[0] + phases.length[1];
-  return {begin, begin + phases.length[2]};
+  const Time begin = r.start + device::phase_length(r.phase[0]) + device::phase_length(r.phase[1]);
+  return {begin, begin + device::phase_length(r.phase[2])};
 }
 
 void add(EngineUse& sum, const EngineUse& one) {
@@ -85,32 +53,29 @@ void Summarizer::expect(const From& from) {
   if (from.pe.cube >= 0) pes_[from.pe];
 }
 
-/// A launch ends where its completion's way back begins, with the last PE's end.
-void Summarizer::add(const OpRecord& r, const From& from) {
+void Summarizer::add_work(PeWork& pe, std::size_t engine, const OpRecord& r) {
+  EngineUse& use = pe.uses.*kEngines[engine];
+  ++use.count, use.amount += r.amount;
+  const auto [begin, end] = busy_interval(r, engine);
+  pe.busy[engine].add(begin, end);
+}
+
+/// A launch ends where its completion's way back begins, with the last PE's end. The way to a PE ends with its start.
+void Summarizer::add_other(const OpRecord& r, const From& from) {
+  const LaunchKey key(from.launch, from.pe.sip);
   if (r.kind == OpKind::host_launch) {
-    windows_[{from.launch, from.pe.sip}].last_end = r.start;
+    windows_[key].last_end = r.start;
     return;
   }
   if (from.pe.cube < 0) return;
+  Window& window = windows_[key];
+  window.first_start = std::min(window.first_start, r.end);
   PeWork& pe = work_of(from.pe);
-  const auto engine = engine_of(r.kind);
-  if (!engine) return add_launch(pe, r, from);
-  EngineUse& use = pe.uses.*kEngines[*engine];
-  ++use.count, use.amount += r.amount;
-  const auto [begin, end] = busy_interval(r, *engine);
-  pe.busy[*engine].add(begin, end);
+  if (from.has_commands) pe.launches.push_back(key);
 }
 
 void Summarizer::settle(PeCoord pe) {
   for (IntervalUnion& busy : work_of(pe).busy) busy.settle();
-}
-
-/// The way to a PE ends with its start.
-void Summarizer::add_launch(PeWork& pe, const OpRecord& r, const From& from) {
-  const LaunchKey key(from.launch, from.pe.sip);
-  Window& window = windows_[key];
-  window.first_start = std::min(window.first_start, r.end);
-  if (from.has_commands) pe.launches.push_back(key);
 }
 
 void Summarizer::add(const Summarizer& other) {
@@ -160,7 +125,8 @@ Summary summarize(const Recording& run) {
   Summarizer all;
   for (const OriginInfo& origin : run.info.origins) all.expect(from(origin));
   for (const PartitionRecords& records : run.records)
-    for (std::uint32_t id = 0; id < records.size(); ++id) all.add(records[id], from(run.origin(records[id])));
+    for (std::uint32_t id = 0; id < records.size(); ++id)
+      all.add(records[id], [&] { return from(run.origin(records[id])); });
   return all.finish(count(run.records));
 }
 
@@ -189,7 +155,7 @@ Summary summarize_launch(const Records& all, const device::Origins& origins, std
     for (std::uint32_t id = first_ending_from(records, begin); id < records.size() && records[id].end <= end;
          ++id)
       if (const device::Origin& origin = origins[records[id].origin]; origin.launch == request)
-        one.add(records[id], from(origin)), ++found;
+        one.add(records[id], [&] { return from(origin); }), ++found;
   Summary summary = one.finish(found);
   std::erase_if(summary.pes, [](const PeSummary& pe) { return pe.exec == Time(); });
   return summary;
