@@ -36,26 +36,14 @@ Queues queues_of(const topology::Graph& graph, const device::WiringPtr& wiring, 
 LaunchCounter::LaunchCounter(runtime::Engine& engine)
     : engine_(engine), nothing_(engine.machine(), engine.device().graph()) {}
 
-namespace {
-
-/// Whether a PE's bytes from `begin` on lie there.
-bool holds(const runtime::Storage& storage, PeCoord pe, address::VirtAddr begin, Bytes size) {
-  return storage.sip == pe.sip && begin >= storage.base && begin - storage.base + size <= storage.size();
-}
-
-}  // namespace
-
-/// Notes whose memory it is; null: nobody's. It tries the storage that was found last first.
+/// Notes in whose memory the bytes begin, which decides where they all are; null: nobody's. It tries the storage that was found last
+/// first.
 bool LaunchCounter::find(PeCoord pe, address::VirtAddr begin, Bytes size,
                          std::vector<address::PhysPiece>& out, Storages& found) const {
-  if (!found.empty() && found.back() && holds(*found.back(), pe, begin, size)) {
-    const runtime::Storage& again = *found.back();
-    out.clear();
-    again.segment(pe)->append_pieces(begin - again.base, size, out);
-    return true;
-  }
-  const bool is_found = engine_.find_memory(pe, begin, size, out);
-  auto storage = is_found ? engine_.tensor_at(begin.raw())->storage() : nullptr;
+  if (!found.empty() && found.back() && found.back()->find(pe, begin, size, out)) return true;
+  const runtime::TensorState* tensor = engine_.tensor_at(begin.raw());
+  auto storage = tensor != nullptr && tensor->storage()->holds(begin) ? tensor->storage() : nullptr;
+  const bool is_found = storage && storage->find(pe, begin, size, out);
   if (std::ranges::find(found, storage) == found.end()) found.push_back(std::move(storage));
   return is_found;
 }

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <span>
 
+#include "bench/workload_outline.hpp"
 #include "isa/transfer.hpp"
 #include "kernbench/error.hpp"
 #include "kernbench/math_op.hpp"
@@ -18,110 +20,112 @@ using topology::LinkId;
 using topology::NodeId;
 using topology::NodeKind;
 
-namespace {
-
-std::int64_t tiles(std::int64_t extent, std::int64_t tile) {
-  return std::max<std::int64_t>(1, (extent + tile - 1) / tile);
-}
-
-constexpr DType kAccumulator = DType::f32;  // of an epilogue
-
-}  // namespace
-
-/// The figures of a PE that its work is measured in.
-struct Workload::Rates {
-  explicit Rates(const topology::Machine& machine)
-      : cycle(Time::from_ns(1 / machine.at("pe").number("clock_ghz"))),
-        overhead(machine.at("pe.pe_cpu").time("overhead_ns")),
-        dispatch(cycle * machine.at("pe.pe_cpu").integer("dispatch_cycles")),
-        matrix(machine.behaviour<models::MatrixFactory>("pe.pe_gemm")(machine.at("pe.pe_gemm"))),
-        vector(machine.behaviour<models::VectorFactory>("pe.pe_math")(machine.at("pe.pe_math"))),
-        tile(matrix->tile()),
-        hbm_slice(machine.hbm_slice()),
-        packet(machine.at("fabric").integer("packet_bytes")),
-        header(machine.at("fabric").integer("header_bytes")),
-        request(on_link(machine.at("fabric").bytes("request_bytes"))),
-        ack(on_link(machine.at("fabric").bytes("ack_bytes"))) {
-    const models::MemoryBehaviour& hbm = machine.behaviour<models::MemoryBehaviour>("cube.hbm");
-    if (hbm.at_least) memory = hbm.at_least(machine.at("cube.hbm"));
-    const auto dma = machine.behaviour<models::DmaFactory>("pe.pe_dma")(machine.at("pe.pe_dma"));
-    window = dma->window();
-    knows_window = dma->whole() || window;
-  }
-
-  /// Fractions of a picosecond are cut off.
-  Time time(double cycles) const {
-    return Time::from_ps(static_cast<std::int64_t>(cycles * static_cast<double>(cycle.ps())));
-  }
-
-  /// What bytes take on a link at least: in full packets, each with its header.
-  Bytes on_link(Bytes bytes) const {
-    return Bytes(bytes.count() + (bytes.count() + packet - 1) / packet * header);
-  }
-
-  Time cycle, overhead, dispatch;
-  std::unique_ptr<const models::MatrixModel> matrix;
-  std::unique_ptr<const models::VectorModel> vector;
-  models::TileShape tile;
-  std::optional<models::MemoryBound> memory;
-  std::optional<Bytes> window;  // of a DMA channel
-  bool knows_window = true;     // or that there is none
-  Bytes hbm_slice;
-  std::int64_t packet, header;
-  Bytes request, ack;  // on a link
-};
-
 Workload::Workload(const topology::Machine& machine, const topology::Graph& graph)
-    : machine_(machine), graph_(graph), rates_(std::make_shared<const Rates>(machine)) {
+    : machine_(machine),
+      graph_(graph),
+      rates_(std::make_shared<const Rates>(machine)),
+      outlines_(std::make_shared<OutlineBook>()) {
   if (!rates_->memory) leave_out("cube.hbm");
   if (!rates_->knows_window) leave_out("pe.pe_dma");
 }
 
-/// Goes through one program.
+/// Goes through what one program moves.
 class Workload::Counter {
  public:
   Counter(const Workload& all, const isa::Program& program, const Translate& translate)
-      : all_(all), program_(program), translate_(translate), rates_(*all.rates_) {
-    work_.pe = program.pe();
-    work_.issue = rates_.overhead + rates_.dispatch * static_cast<std::int64_t>(program.commands().size());
-    for (const isa::Command& command : program.commands()) add(command);
+      : all_(all),
+        program_(program),
+        translate_(translate),
+        rates_(*all.rates_),
+        outline_(all.outlines_->of(rates_, program)),
+        queued_(outline_->queued) {
+    add_moves();
+    for (const isa::CommandIndex i : outline_->others) add(program.command(i));
   }
 
-  const PeWork& work() const { return work_; }
+  const Outline& outline() const { return *outline_; }
   std::map<std::string, Time> vector_by() const {
     std::map<std::string, Time> by_name;
     for (const MathOpInfo& op : math_ops())
-      if (const Time time = by_operation_[static_cast<std::size_t>(op.op)]; time > Time())
+      if (const Time time = outline_->by_operation[static_cast<std::size_t>(op.op)]; time > Time())
         by_name[std::string(op.name)] = time;
     return by_name;
   }
   const std::map<FlowKey, Flow>& flows() const { return flows_; }
   const std::map<std::uint32_t, Queued>& queued() const { return queued_; }  // by number of direction
-  Bytes tcm_read() const { return tcm_read_; }                               // by the units
-  Bytes tcm_write() const { return tcm_write_; }                             // likewise
-  bool has_gemm_bound() const { return !no_gemm_bound_; }
-  bool has_math_bound() const { return !no_math_bound_; }
 
  private:
+  using Move = Outline::Move;
+  struct Range {
+    std::uint64_t begin, end;
+  };
+
+  Range range_of(const Move& move) const {
+    const std::uint64_t begin =
+        program_.address(program_.command(move.command)) + static_cast<std::uint64_t>(move.first.count());
+    return {begin, begin + static_cast<std::uint64_t>(move.span.count())};
+  }
+
+  /// Those that follow each other and touch are looked up together.
+  void add_moves() {
+    const std::vector<Move>& moves = outline_->moves;
+    for (std::size_t first = 0, last = 0; first < moves.size(); first = last) {
+      Range all = range_of(moves[first]);
+      for (last = first + 1; last < moves.size(); ++last) {
+        const Range next = range_of(moves[last]);
+        if (next.begin > all.end || next.end < all.begin) break;
+        all = {std::min(all.begin, next.begin), std::max(all.end, next.end)};
+      }
+      add_together(std::span(moves).subspan(first, last - first), all);
+    }
+  }
+
+  /// Mostly all of it lies in one piece of memory: then one look finds that for all of them.
+  void add_together(std::span<const Move> moves, Range all) {
+    const std::optional<NodeId> memory = memory_of(all);
+    if (!memory && moves.size() > 1) {
+      for (const Move& move : moves) add_together({&move, 1}, range_of(move));
+      return;
+    }
+    if (!memory) return add_segments(program_.command(moves[0].command), moves[0].direction);
+    std::array<Flow*, 2> flows{};
+    for (const Move& move : moves) {
+      Flow*& flow = flows[move.direction];
+      if (flow == nullptr) flow = &flows_[{*memory, move.direction}];
+      flow->bytes += move.bytes;
+      flow->largest = std::max(flow->largest, move.largest);
+    }
+  }
+
+  /// The memory that has all of these bytes, in one piece.
+  std::optional<NodeId> memory_of(Range range) {
+    if (range.end <= range.begin) return std::nullopt;  // beyond the last address
+    const Bytes size(static_cast<std::int64_t>(range.end - range.begin));
+    if (!translate_(program_.pe(), address::VirtAddr(range.begin), size, pieces_) || pieces_.size() != 1)
+      return std::nullopt;
+    const NodeId memory = memory_of(pieces_[0].begin);
+    return memory_of(pieces_[0].begin + (size - 1_B)) == memory ? std::optional(memory) : std::nullopt;
+  }
+
+  /// What is not in the outline.
   void add(const isa::Command& command) {
     switch (command.kind) {
       case CommandKind::dma_read:
       case CommandKind::dma_write:
-        return add_dma(command, command.kind == CommandKind::dma_read ? read : write);
+        return add_scattered(command, command.kind == CommandKind::dma_read ? read : write);
       case CommandKind::atomic:
-        add_dma(command, read);
-        return add_dma(command, write);
+        add_scattered(command, read);
+        return add_scattered(command, write);
       case CommandKind::load_scalar:
         return move(read, program_.address(command), itemsize(program_.scalar_dtype(command)), 1, true);
-      case CommandKind::gemm:
-      case CommandKind::math:
-        return add_compute(command);
       case CommandKind::composite:
         return add_composite(program_.composite(command));
       case CommandKind::ipcq_send:
         return add_send(command);
       case CommandKind::ipcq_recv:
         return add_receive(command);
+      case CommandKind::gemm:
+      case CommandKind::math:
       case CommandKind::wait:
       case CommandKind::fence:
         return;
@@ -131,10 +135,6 @@ class Workload::Counter {
   void add_send(const isa::Command& command) {
     const ValueId sent = command.read[0];
     Queued& queued = queued_[command.detail];
-    if (program_.value(sent).kind != isa::ValueKind::reference) {
-      queued.sent += program_.bytes(sent);
-      return;
-    }
     const int size = itemsize(program_.value(sent).dtype);
     isa::for_each_segment(program_, sent, [&](const isa::Segment& s) {
       if (!translate_(program_.pe(), address::VirtAddr(s.address), Bytes(s.elements * size), pieces_)) return;
@@ -146,39 +146,31 @@ class Workload::Counter {
     });
   }
 
-  /// From any direction: nobody knows which.
   void add_receive(const isa::Command& command) {
-    const Bytes bytes = program_.bytes(command.result);
-    if (command.detail != isa::kNone) queued_[command.detail].received += bytes;
-    if (!program_.has_destination(command)) return;
     for_queue_ = true;
-    move(write, program_.address(command), bytes.count(), 1, true);
+    move(write, program_.address(command), program_.bytes(command.result).count(), 1, true);
     for_queue_ = false;
   }
 
-  /// Mostly all of it lies in one piece of memory: then one look finds that for all segments.
-  void add_dma(const isa::Command& command, Direction direction) {
+  /// Lanes that lie anywhere.
+  void add_scattered(const isa::Command& command, Direction direction) {
+    std::array<isa::Access, 3> touched;
+    if (isa::accesses(program_, command, touched) == 0) return;
+    const std::optional<NodeId> memory = memory_of({touched[0].begin, touched[0].end});
+    if (!memory) return add_segments(command, direction);
+    Flow& flow = flows_[{*memory, direction}];
     const int size = itemsize(program_.value(program_.moved(command)).dtype);
-    if (lies_in_one_piece(command)) {
-      Flow& flow = flows_[{memory_of(pieces_[0].begin), direction}];
-      isa::for_each_segment(program_, command, [&](const isa::Segment& segment) {
-        flow.bytes += Bytes(segment.elements * size);
-        flow.largest = std::max(flow.largest, Bytes(segment.elements * size));
-      });
-      return;
-    }
     isa::for_each_segment(program_, command, [&](const isa::Segment& segment) {
-      move(direction, segment.address, segment.elements * size, 1, true);
+      flow.bytes += Bytes(segment.elements * size);
+      flow.largest = std::max(flow.largest, Bytes(segment.elements * size));
     });
   }
 
-  /// Whether everything between the first and the last byte that a transfer touches does; the piece is in `pieces_` then.
-  bool lies_in_one_piece(const isa::Command& command) {
-    std::array<isa::Access, 3> touched;
-    if (isa::accesses(program_, command, touched) != 1) return false;
-    const Bytes span(static_cast<std::int64_t>(touched[0].end - touched[0].begin));
-    return translate_(program_.pe(), address::VirtAddr(touched[0].begin), span, pieces_) &&
-           pieces_.size() == 1;
+  void add_segments(const isa::Command& command, Direction direction) {
+    const int size = itemsize(program_.value(program_.moved(command)).dtype);
+    isa::for_each_segment(program_, command, [&](const isa::Segment& segment) {
+      move(direction, segment.address, segment.elements * size, 1, true);
+    });
   }
 
   /// `times` transfers of the same bytes. A piece of memory is a message, or part of one, if they move `together`.
@@ -213,89 +205,15 @@ class Workload::Counter {
     KB_ASSERT(false, "{} is in no memory of data", to_string(address));
   }
 
-  void add_compute(const isa::Command& command) {
-    const auto reads = program_.reads(command);
-    models::Moved all{.fetch = {}, .store = program_.bytes(command.result)};
-    for (const ValueId id : reads)
-      if (program_.value(id).kind != isa::ValueKind::scalar) all.fetch += program_.distinct_bytes(id);
-    if (command.kind == CommandKind::gemm) {
-      const isa::GemmSize size = program_.gemm_size(command);
-      const models::Product product{size.m,          size.k,          size.n,
-                                    dtype(reads[0]), dtype(reads[1]), dtype(command.result)};
-      add_moved(rates_.matrix->moved(product, all));
-      return add_product(product, size.batches);
-    }
-    DType widest = dtype(command.result);
-    for (const ValueId id : reads)
-      if (itemsize(dtype(id)) > itemsize(widest)) widest = dtype(id);
-    const models::VectorWork work{command.op, program_.math_elements(command), widest};
-    add_moved(rates_.vector->moved(work, all));
-    add_vector(work);
-  }
-
-  void add_moved(const models::Moved& bytes, std::int64_t times = 1) {
-    tcm_read_ += bytes.fetch * times;
-    tcm_write_ += bytes.store * times;
-  }
-
-  DType dtype(ValueId id) const { return program_.value(id).dtype; }
-
-  void add_product(const models::Product& product, std::int64_t batches = 1) {
-    const auto cycles = rates_.matrix->at_least(product);
-    if (cycles) work_.gemm += rates_.time(*cycles) * batches;
-    no_gemm_bound_ |= !cycles;
-  }
-
-  void add_math(MathOp op, Time time) {
-    work_.math += time;
-    by_operation_[static_cast<std::size_t>(op)] += time;
-  }
-
-  void add_vector(const models::VectorWork& work) {
-    const auto cycles = rates_.vector->at_least(work);
-    if (cycles) add_math(work.op, rates_.time(*cycles));
-    no_math_bound_ |= !cycles;
-  }
-
   /// out[m, n] = a[m, k] · b[k, n]: a is used once for each column of tiles, b once for each row of them.
   void add_composite(const isa::CompositeSpec& spec) {
     const std::int64_t m = program_.shape(spec.a)[0], k = program_.shape(spec.a)[1],
                        n = program_.shape(spec.b)[1];
-    add_product({m, k, n, dtype(spec.a), dtype(spec.b), dtype(spec.out)});
     add_operand(spec.a, tiles(n, rates_.tile.n), std::min(m, rates_.tile.m) * std::min(k, rates_.tile.k));
     add_operand(spec.b, tiles(m, rates_.tile.m), std::min(k, rates_.tile.k) * std::min(n, rates_.tile.n));
     const int out_size = itemsize(program_.value(spec.out).dtype);
     if (program_.value(spec.out).kind == isa::ValueKind::reference)
       add_reference(write, spec.out, 1, std::min(m, rates_.tile.m) * std::min(n, rates_.tile.n) * out_size);
-    add_steps({m, k, n, dtype(spec.a), dtype(spec.b), dtype(spec.out)}, program_.epilogue(spec).empty());
-    for (const isa::EpilogueStep& step : program_.epilogue(spec)) add_epilogue(step, m, k, n);
-    if (!program_.epilogue(spec).empty()) tcm_write_ += Bytes(m * n * out_size);
-  }
-
-  /// Tiles of one extent: so many of this size.
-  struct Cut {
-    std::int64_t size, count;
-  };
-  static std::array<Cut, 2> cuts(std::int64_t extent, std::int64_t tile) {
-    const std::int64_t count = tiles(extent, tile);
-    return {Cut{tile, count - 1}, Cut{extent - (count - 1) * tile, 1}};
-  }
-
-  /// What the matrix unit moves for the steps of a composite. The last step of an output tile stores it, if no epilogue does.
-  void add_steps(const models::Product& whole, bool stores) {
-    const Bytes a(itemsize(whole.a)), b(itemsize(whole.b)), out(itemsize(whole.out));
-    for (const Cut& m : cuts(whole.m, rates_.tile.m))
-      for (const Cut& n : cuts(whole.n, rates_.tile.n))
-        for (const bool last : {false, true}) {
-          const Cut k = cuts(whole.k, rates_.tile.k)[last ? 1 : 0];
-          const std::int64_t times = m.count * n.count * k.count;
-          if (times == 0) continue;
-          models::Product step = whole;
-          step.m = m.size, step.k = k.size, step.n = n.size;
-          const models::Moved all{a * (m.size * k.size) + b * (k.size * n.size),
-                                  last && stores ? out * (m.size * n.size) : Bytes()};
-          add_moved(rates_.matrix->moved(step, all), times);
-        }
   }
 
   void add_operand(ValueId value, std::int64_t times, std::int64_t tile_elements) {
@@ -334,40 +252,30 @@ class Workload::Counter {
     return {program_.address(matrix), length * size, count, stride * size};
   }
 
-  void add_epilogue(const isa::EpilogueStep& step, std::int64_t m, std::int64_t k, std::int64_t n) {
-    const std::int64_t times = step.point == isa::EpiloguePoint::per_k_step ? tiles(k, rates_.tile.k) : 1;
-    const std::int64_t elements = m * n * times;  // edge tiles may waste lanes beyond this
-    add_vector({step.op, elements, kAccumulator});
-    const bool reads_tile =
-        step.operand != isa::kNone && program_.value(step.operand).kind != isa::ValueKind::scalar;
-    if (reads_tile) tcm_read_ += Bytes(elements * itemsize(program_.value(step.operand).dtype));
-  }
-
   const Workload& all_;
   const isa::Program& program_;
   const Translate& translate_;
   const Rates& rates_;
-  PeWork work_;
-  std::vector<Time> by_operation_ = std::vector<Time>(math_ops().size());
+  const std::shared_ptr<const Outline> outline_;
   std::map<FlowKey, Flow> flows_;
   std::map<std::uint32_t, Queued> queued_;
-  Bytes tcm_read_, tcm_write_;
-  bool no_gemm_bound_ = false, no_math_bound_ = false;  // of some of its work
-  bool for_queue_ = false;                              // what is moved now
+  bool for_queue_ = false;  // what is moved now
   std::vector<address::PhysPiece> pieces_;
 };
 
 void Workload::add(const isa::Program& program, const Translate& translate, const Queues& queues) {
   const Counter counter(*this, program, translate);
-  pes_.push_back(counter.work());
+  const Outline& outline = counter.outline();
+  pes_.push_back(outline.work);
+  pes_.back().pe = program.pe();
   pes_.back().window = std::max(window_time(program.pe(), counter.flows(), read),
                                 window_time(program.pe(), counter.flows(), write));
-  if (counter.work().math > most_math_) {
-    most_math_ = counter.work().math;
+  if (outline.work.math > most_math_) {
+    most_math_ = outline.work.math;
     vector_by_ = counter.vector_by();
   }
-  if (!counter.has_gemm_bound()) leave_out("pe.pe_gemm");
-  if (!counter.has_math_bound()) leave_out("pe.pe_math");
+  if (!outline.has_gemm_bound) leave_out("pe.pe_gemm");
+  if (!outline.has_math_bound) leave_out("pe.pe_math");
   for (const auto& [key, flow] : counter.flows()) add_flow(program.pe(), key, flow);
   for (const auto& [direction, bytes] : counter.queued())
     if (const auto way = queues ? queues(program.directions()[direction]) : std::nullopt) {
@@ -383,8 +291,8 @@ void Workload::add(const isa::Program& program, const Translate& translate, cons
     links_.add(port, bytes);
     needed_.add(port, bytes);
   };
-  use_port(tcm, dma, counter.tcm_read());
-  use_port(dma, tcm, counter.tcm_write());
+  use_port(tcm, dma, outline.tcm_read);
+  use_port(dma, tcm, outline.tcm_write);
 }
 
 void Workload::trim() {

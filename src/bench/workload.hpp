@@ -49,7 +49,8 @@ struct PeWork {
 
 class Workload {
  public:
-  /// Copies of an empty one share what it has looked up in the machine.
+  /// Copies of an empty one share what it has looked up in the machine, and what they have seen of programs. Not for several
+  /// threads at once.
   Workload(const topology::Machine& machine, const topology::Graph& graph);
 
   /// Adds the program of one PE of the launch. What it does with bytes that are not mapped is left out: running it
@@ -101,6 +102,8 @@ class Workload {
     friend auto operator<=>(const FlowKey&, const FlowKey&) = default;
   };
   struct Rates;
+  struct Outline;
+  class OutlineBook;
   class Counter;
 
   struct Queued {  // through one direction
@@ -122,6 +125,7 @@ class Workload {
   const topology::Machine& machine_;
   const topology::Graph& graph_;
   std::shared_ptr<const Rates> rates_;
+  std::shared_ptr<OutlineBook> outlines_;
   std::vector<PeWork> pes_;
   Time most_math_;
   std::map<std::string, Time> vector_by_;

@@ -212,12 +212,7 @@ bool Engine::find_memory(PeCoord pe, address::VirtAddr begin, Bytes size,
                          std::vector<address::PhysPiece>& out) const {
   out.clear();
   const TensorState* tensor = tensor_at(begin.raw());
-  if (tensor == nullptr) return false;
-  const Storage& storage = *tensor->storage();
-  const Bytes offset = begin - storage.base;
-  if (storage.sip != pe.sip || offset + size > storage.size()) return false;
-  storage.segment(pe)->append_pieces(offset, size, out);
-  return true;
+  return tensor != nullptr && tensor->storage()->find(pe, begin, size, out);
 }
 
 }  // namespace kernbench::runtime

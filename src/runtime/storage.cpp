@@ -9,6 +9,14 @@
 
 namespace kernbench::runtime {
 
+bool Storage::find(PeCoord pe, address::VirtAddr begin, Bytes bytes,
+                   std::vector<address::PhysPiece>& out) const {
+  out.clear();
+  if (sip != pe.sip || begin < base || begin - base + bytes > size()) return false;
+  segment(pe)->append_pieces(begin - base, bytes, out);
+  return true;
+}
+
 StorageSpace::StorageSpace(const topology::Machine& machine)
     : cubes_(machine.cubes()), pes_(machine.pes()), pools_(memory_layout(machine)) {}
 

@@ -41,6 +41,9 @@ struct Storage {
   const std::shared_ptr<const address::MapSegment>& segment(PeCoord pe) const { return segments[index(pe)]; }
   PeCoord at(const Holder& holder) const { return {sip, holder.cube, holder.pe}; }
   Bytes size() const { return Bytes(layout.bytes()); }
+  bool holds(address::VirtAddr at) const { return at >= base && at - base < size(); }
+  /// Replaces `out` by the memory behind its bytes from `begin` on, as a PE sees it; false if they are not all its own.
+  bool find(PeCoord pe, address::VirtAddr begin, Bytes bytes, std::vector<address::PhysPiece>& out) const;
 
  private:
   std::size_t index(PeCoord pe) const { return static_cast<std::size_t>(pe.cube * pes_per_cube + pe.pe); }

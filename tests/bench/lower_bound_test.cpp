@@ -23,12 +23,17 @@ class Bound {
       : kernels(std::move(overrides), {}, machine) {}
 
   template <class Kernel>
-  Workload count(const std::vector<PeCoord>& pes, Kernel&& kernel) {
+  Workload count(const std::vector<PeCoord>& pes, Kernel&& kernel, bool share = false) {
     Workload work(kernels.device.machine(), kernels.device.graph());
+    isa::Program last;
     for (const PeCoord pe : pes) {
       kernels.map(pe);
-      tl::Context tl({.kernel = "kernel", .pe = pe});
-      work.add(run_kernel(kernel, tl), [&](PeCoord at, auto begin, Bytes size, auto& out) {
+      tl::Context tl({.kernel = "kernel", .pe = pe, .like = share ? &last : nullptr});
+      kernel(tl);
+      const isa::Program program = tl.take_program();
+      EXPECT_EQ(program.shares_with(last), share && pe != pes.front());
+      last = program;
+      work.add(program, [&](PeCoord at, auto begin, Bytes size, auto& out) {
         try {
           kernels.device.mmu(at).translate(begin, size, out);
         } catch (const address::MmuFault&) {
@@ -173,6 +178,35 @@ TEST(LowerBound, BytesThatAreNotMappedAreLeftOut) {
   Bound bound;
   const LowerBound b = bound.of([](tl::Context& tl) { tl.load(tl::Ptr(0x10), {32}, f16); });
   EXPECT_EQ(b.time, 3_ns);  // its issue
+}
+
+// The second PE's program differs from the first one's in addresses alone. One pass goes down over 4 KiB of memory, then comes what
+// is not mapped, lanes that lie apart, a composite, an atomic, and a load that reaches over the end of what is mapped.
+TEST(LowerBound, ProgramsThatShareAllButAddressesAskForTheSameAsAlone) {
+  Bound bound;
+  const auto kernel = [](tl::Context& tl) {
+    const tl::Ptr at = tl::Ptr(kA) + 0x10000 * tl.program_id(0);
+    auto sum = tl.load(at + 64 * 64, {32}, f16);
+    for (int i = 63; i >= 0; --i) sum = sum + tl.load(at + 64 * i, {32}, f16);
+    tl.store(at + 64, sum);
+    tl.load(tl::Ptr(0x10), {32}, f16);
+    tl.load(at, {4, 8}, f16, {.strides = {512, 1}});
+    tl.composite("gemm", tl.ref(at, {64, 64}, f16), tl.ref(at + 8192, {64, 64}, f16),
+                 tl.ref(at + 65536, {64, 64}, f16));
+    tl.atomic_add(at, tl.load(at, {32}, i32));
+  };
+  const std::vector<PeCoord> pes = {{0, 0, 0}, {0, 0, 1}, {0, 0, 2}};
+  const Workload alone = bound.count(pes, kernel), shared = bound.count(pes, kernel, true);
+  EXPECT_TRUE(std::ranges::equal(alone.links(), shared.links()));
+  EXPECT_TRUE(std::ranges::equal(alone.needed(), shared.needed()));
+  EXPECT_EQ(alone.slices(), shared.slices());
+  EXPECT_EQ(alone.vector_by(), shared.vector_by());
+  EXPECT_EQ(lower_bound(alone).time, lower_bound(shared).time);
+  EXPECT_EQ(alone.longest_message().bytes, shared.longest_message().bytes);
+  for (std::size_t i = 0; i < pes.size(); ++i) {
+    EXPECT_EQ(shared.pes()[i].pe, pes[i]);
+    EXPECT_EQ(shared.pes()[i].issue, alone.pes()[i].issue);
+  }
 }
 
 // 64 references of 4 KiB, sent to the neighbour through a window of 16 KiB: 256 KiB at the slice's 256 GB/s = 1024 ns. They pass
