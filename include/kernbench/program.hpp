@@ -174,7 +174,7 @@ class Program {
   const Shape& shape(ValueId id) const { return body_->shapes[body_->values[id].shape]; }
   const Shape& shape_of(std::uint32_t shape) const { return body_->shapes[shape]; }
   /// Its elements × itemsize.
-  Bytes bytes(ValueId id) const;
+  Bytes bytes(ValueId id) const { return Bytes(shape(id).elements() * itemsize(body_->values[id].dtype)); }
   /// The same without the axes along which a view repeats its elements: what must be fetched.
   Bytes distinct_bytes(ValueId id) const;
   /// The tile whose scratch holds it: itself unless it is a view.
@@ -243,9 +243,13 @@ class Program {
   std::size_t memory_bytes() const;
   /// Whether they have all but addresses and the PE in common, in the host's memory.
   bool shares_with(const Program& other) const { return body_ == other.body_; }
+  /// What they have in common then: to recognise it, not to look at.
+  std::shared_ptr<const void> shared_part() const { return body_; }
   /// A hash of all of the above; of source files only the name counts, not the folder. Equal programs have
   /// equal fingerprints, on any machine.
   std::uint64_t fingerprint() const;
+  /// Those of several programs: quicker than one by one where neighbours share all but addresses.
+  static std::vector<std::uint64_t> fingerprints(std::span<const std::shared_ptr<const Program>> programs);
   /// Whether they are alike in everything.
   friend bool operator==(const Program& a, const Program& b);
 
@@ -301,6 +305,9 @@ class Program {
   std::vector<std::uint64_t> run_addresses_;
 
   static const std::shared_ptr<const Body>& no_body();
+  /// Of programs that share all but addresses.
+  template <std::size_t N>
+  static std::array<std::uint64_t, N> fingerprints_of(const std::array<const Program*, N>& programs);
 };
 
 }  // namespace kernbench::isa

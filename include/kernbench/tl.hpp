@@ -81,11 +81,12 @@ struct Environment {
   std::array<int, 3> num_programs = {1, 1, 1};  // PEs of a cube, cubes of a SIP, SIPs that take part
   Bytes scratch = Bytes(1 << 20);
   std::optional<std::vector<Queue>> queues;  // not given: any direction is accepted
-  std::vector<Shard> shards;           // of all tensor arguments; several of one tensor in dealing order
-  std::vector<Ptr> tensors;            // all tensor arguments, also those of which this PE holds nothing
-  ScalarSource scalars;                // not given: load_scalar is an error
-  MemorySource memory;                 // not given: peek is an error
-  const isa::Program* like = nullptr;  // probably as long: so much room is made; not looked at later
+  std::vector<Shard> shards;  // of all tensor arguments; several of one tensor in dealing order
+  std::vector<Ptr> tensors;   // all tensor arguments, also those of which this PE holds nothing
+  ScalarSource scalars;       // not given: load_scalar is an error
+  MemorySource memory;        // not given: peek is an error
+  const isa::Program* like =
+      nullptr;  // probably alike: what is, the program shares with it; not looked at later
 };
 
 /// Lanes of a transfer that may lie anywhere, in row-major order of its shape: the address of each in bytes, and

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 
 #include "isa/interner.hpp"
@@ -12,33 +13,56 @@ namespace {
 
 std::string_view name_of(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-class Hash {
+/// Hashes of programs that share all but addresses, side by side: each is a long chain of steps, and the processor works on
+/// several in the time of one. That is if they stay in its registers.
+template <std::size_t N>
+class Hashes {
  public:
-  std::uint64_t value() const { return value_; }
-  void add(std::uint64_t word) { value_ = mix(value_, word); }
-  void add(std::int64_t word) { add(static_cast<std::uint64_t>(word)); }
+  Hashes() { value_.fill(0x6B65'726E'6265'6E63); }
+  const std::array<std::uint64_t, N>& values() const { return value_; }
+  /// `of(i)`: what the i-th has.
+  template <class Of>
+  [[gnu::always_inline]] void add_each(const Of& of) {
+    for (std::size_t i = 0; i < N; ++i) value_[i] = mix(value_[i], of(i));
+  }
+  [[gnu::always_inline]] void add(std::uint64_t word) {
+    for (std::size_t i = 0; i < N; ++i) value_[i] = mix(value_[i], word);
+  }
+  [[gnu::always_inline]] void add(std::int64_t word) { add(static_cast<std::uint64_t>(word)); }
+  [[gnu::always_inline]] void add(std::uint32_t a, std::uint32_t b) {
+    add(static_cast<std::uint64_t>(a) << 32 | b);
+  }
   void add(std::string_view text) {
     add(static_cast<std::uint64_t>(text.size()));
     for (const char c : text) add(static_cast<std::uint64_t>(static_cast<unsigned char>(c)));
   }
-  void add(std::uint32_t a, std::uint32_t b) { add(static_cast<std::uint64_t>(a) << 32 | b); }
-  void add(const Command& c, std::uint64_t address) {
+  template <class AddressOf>
+  [[gnu::always_inline]] void add(const Command& c, const AddressOf& address_of) {
     add(static_cast<std::uint64_t>(c.kind) << 24 | static_cast<std::uint64_t>(c.op) << 16 |
         static_cast<std::uint64_t>(c.read_count) << 8 | c.detail8);
     add(c.line, c.result);
     for (std::size_t i = 0; i < std::min<std::size_t>(c.read_count, c.read.size()); ++i)
       add(static_cast<std::uint64_t>(c.read[i]));
-    add(address);
+    c.place == kNone ? add(std::uint64_t{0}) : add_each(address_of);
     add(c.strides, c.detail);
   }
-  void add(const Value& v) {
+  [[gnu::always_inline]] void add(const Value& v) {
     add(v.shape, v.place);
     add(v.granules, static_cast<std::uint32_t>(v.dtype) << 8 | static_cast<std::uint32_t>(v.kind));
   }
 
  private:
-  std::uint64_t value_ = 0x6B65'726E'6265'6E63;
+  std::array<std::uint64_t, N> value_;
 };
+
+/// Adds what there is most of.
+template <std::size_t N>
+Hashes<N> with_commands_and_values(Hashes<N> hash, const Table<Command>& commands, const Table<Value>& values,
+                                   const std::array<const Table<std::uint64_t>*, N>& addresses) {
+  for (const auto& c : commands) hash.add(c, [&](std::size_t i) { return (*addresses[i])[c.place]; });
+  for (const auto& v : values) hash.add(v);
+  return hash;
+}
 
 template <class T>
 std::size_t bytes_of(const T& items) {
@@ -70,10 +94,6 @@ Strides row_major(const Shape& shape) {
 
 SourceLine Program::line(const Command& c) const {
   return {body_->files[body_->lines[c.line].file], body_->lines[c.line].line};
-}
-
-Bytes Program::bytes(ValueId id) const {
-  return Bytes(shape(id).elements() * itemsize(body_->values[id].dtype));
 }
 
 Bytes Program::distinct_bytes(ValueId id) const {
@@ -161,9 +181,15 @@ bool Program::Body::operator==(const Body& other) const {
   const auto alike = [](const auto& x, const auto& y) {
     return x.size() == y.size() && std::equal(x.begin(), x.end(), y.begin());
   };
+  const auto same_bits = [](const Table<double>& x, const Table<double>& y) {  // 0 is not −0
+    const auto equal = [](double p, double q) {
+      return std::bit_cast<std::uint64_t>(p) == std::bit_cast<std::uint64_t>(q);
+    };
+    return x.size() == y.size() && std::equal(x.begin(), x.end(), y.begin(), equal);
+  };
   return a.kernel == b.kernel && a.peak_granules == b.peak_granules && alike(a.commands, b.commands) &&
          alike(a.values, b.values) && a.more_reads == b.more_reads && a.shapes == b.shapes &&
-         a.strides == b.strides && alike(a.places, b.places) && alike(a.scalars, b.scalars) &&
+         a.strides == b.strides && alike(a.places, b.places) && same_bits(a.scalars, b.scalars) &&
          a.masks == b.masks && a.runs == b.runs && a.directions == b.directions &&
          a.composites == b.composites && a.steps == b.steps && a.files == b.files && a.lines == b.lines &&
          a.instances == b.instances;
@@ -180,37 +206,67 @@ const std::shared_ptr<const Program::Body>& Program::no_body() {
   return none;
 }
 
-std::uint64_t Program::fingerprint() const {
-  Hash hash;
-  hash.add(body_->kernel);
-  hash.add(static_cast<std::uint32_t>(pe_.sip), static_cast<std::uint32_t>(pe_.cube));
-  hash.add(static_cast<std::uint64_t>(pe_.pe));
-  for (const auto& c : body_->commands) hash.add(c, c.place == kNone ? 0 : address(c));
-  for (const auto& v : body_->values) hash.add(v);
-  for (const auto id : body_->more_reads) hash.add(static_cast<std::uint64_t>(id));
-  for (const auto& s : body_->shapes)
+template <std::size_t N>
+std::array<std::uint64_t, N> Program::fingerprints_of(const std::array<const Program*, N>& programs) {
+  const Body& body = *programs[0]->body_;
+  Hashes<N> hash;
+  hash.add(body.kernel);
+  hash.add_each([&](std::size_t i) {
+    const PeCoord at = programs[i]->pe_;
+    return static_cast<std::uint64_t>(static_cast<std::uint32_t>(at.sip)) << 32 |
+           static_cast<std::uint32_t>(at.cube);
+  });
+  hash.add_each([&](std::size_t i) { return static_cast<std::uint64_t>(programs[i]->pe_.pe); });
+  std::array<const Table<std::uint64_t>*, N> addresses;
+  for (std::size_t i = 0; i < N; ++i) addresses[i] = &programs[i]->addresses_;
+  hash = with_commands_and_values(hash, body.commands, body.values, addresses);
+  for (const auto id : body.more_reads) hash.add(static_cast<std::uint64_t>(id));
+  for (const auto& s : body.shapes)
     for (hash.add(static_cast<std::uint64_t>(s.rank())); const auto extent : s) hash.add(extent);
-  for (const auto& s : body_->strides)
+  for (const auto& s : body.strides)
     for (const auto stride : s) hash.add(stride);
-  for (const auto& p : body_->places) {
+  for (const auto& p : body.places) {
     hash.add(p.base, p.strides);
-    p.base == kNone ? hash.add(addresses_[static_cast<std::size_t>(p.offset)]) : hash.add(p.offset);
+    const auto place = static_cast<std::size_t>(p.offset);
+    p.base == kNone ? hash.add_each([&](std::size_t i) { return programs[i]->addresses_[place]; })
+                    : hash.add(p.offset);
   }
-  for (const auto number : body_->scalars) hash.add(std::bit_cast<std::uint64_t>(number));
-  for (const auto& m : body_->masks) {
+  for (const auto number : body.scalars) hash.add(std::bit_cast<std::uint64_t>(number));
+  for (const auto& m : body.masks) {
     hash.add(m.first_run, m.run_count);
     if (m.first_address != kNone) hash.add(static_cast<std::uint64_t>(m.first_address));
   }
-  for (const auto run : body_->runs) hash.add(run.begin), hash.add(run.end);
-  for (const auto address : run_addresses_) hash.add(address);
-  for (const auto& name : body_->directions) hash.add(name);
-  for (const auto& s : body_->composites) hash.add(s.a, s.b), hash.add(s.out, s.step_count);
-  for (const auto& s : body_->steps)
+  for (const auto run : body.runs) hash.add(run.begin), hash.add(run.end);
+  for (std::size_t k = 0; k < programs[0]->run_addresses_.size(); ++k)
+    hash.add_each([&](std::size_t i) { return programs[i]->run_addresses_[k]; });
+  for (const auto& name : body.directions) hash.add(name);
+  for (const auto& s : body.composites) hash.add(s.a, s.b), hash.add(s.out, s.step_count);
+  for (const auto& s : body.steps)
     hash.add(static_cast<std::uint32_t>(s.op) << 1 | static_cast<std::uint32_t>(s.point), s.operand);
-  for (const auto& l : body_->lines)
-    hash.add(name_of(body_->files[l.file])), hash.add(static_cast<std::uint64_t>(l.line));
-  for (const auto first : body_->instances) hash.add(static_cast<std::uint64_t>(first));
-  return hash.value();
+  for (const auto& l : body.lines)
+    hash.add(name_of(body.files[l.file])), hash.add(static_cast<std::uint64_t>(l.line));
+  for (const auto first : body.instances) hash.add(static_cast<std::uint64_t>(first));
+  return hash.values();
+}
+
+std::uint64_t Program::fingerprint() const { return fingerprints_of<1>({this})[0]; }
+
+std::vector<std::uint64_t> Program::fingerprints(std::span<const std::shared_ptr<const Program>> programs) {
+  constexpr std::size_t kAtOnce = 4;
+  std::vector<std::uint64_t> all;
+  all.reserve(programs.size());
+  const auto alike = [](const auto& a, const auto& b) { return a->shares_with(*b); };
+  while (all.size() < programs.size()) {
+    const auto rest = programs.subspan(all.size());
+    const auto& first = rest.front();
+    if (rest.size() >= kAtOnce && alike(first, rest[1]) && alike(first, rest[2]) && alike(first, rest[3])) {
+      const auto four = fingerprints_of<kAtOnce>({first.get(), rest[1].get(), rest[2].get(), rest[3].get()});
+      all.insert(all.end(), four.begin(), four.end());
+    } else {
+      all.push_back(first->fingerprint());
+    }
+  }
+  return all;
 }
 
 }  // namespace kernbench::isa

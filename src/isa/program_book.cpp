@@ -15,6 +15,8 @@ std::uint64_t ProgramBook::size_of(const Program::Body& body) {
 void ProgramBook::share(Program& program) {
   Shelf& shelf = shelves_[size_of(*program.body_)];
   for (const auto& known : shelf.bodies)
+    if (known.lock() == program.body_) return;
+  for (const auto& known : shelf.bodies)
     if (const auto body = known.lock(); body && *body == *program.body_) {
       program.body_ = body;
       return;

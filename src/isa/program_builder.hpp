@@ -2,12 +2,16 @@
 // is for the caller to have checked.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "isa/interner.hpp"
 #include "kernbench/program.hpp"
@@ -16,19 +20,23 @@ namespace kernbench::isa {
 
 class ProgramBuilder {
  public:
-  /// Makes room for as much as is in `like`, if it is given.
-  ProgramBuilder(std::string kernel, PeCoord pe, const Program* like = nullptr);
+  /// As long as the program does what `model` does, if it is given, with addresses of its own, it is the model's that are
+  /// kept: all that is done for a command then is to compare it.
+  ProgramBuilder(std::string kernel, PeCoord pe, const Program* model = nullptr);
 
+  /// What was recorded; while it follows a model, with what that has besides.
   const Program& program() const { return program_; }
+  /// What was recorded, without that.
+  const Program& exact_program();
+  /// The peak of the scratch, if all of it is as in the model.
+  std::optional<std::int64_t> known_peak() const;
   /// Trims small tables and sets the peak of the scratch. The builder must not be used afterwards.
   Program take(std::int64_t peak_granules);
 
-  CommandIndex next_command() const { return static_cast<CommandIndex>(body_->commands.size()); }
+  CommandIndex next_command() const { return commands_; }
 
   /// What follows is another kernel instance.
-  void begin_instance() {
-    if (next_command() > 0) body_->instances.push_back(next_command());
-  }
+  void begin_instance();
 
   /// A new entry each time, so that programs that differ in addresses alone are alike in all else.
   std::uint32_t address(std::uint64_t address) {
@@ -67,22 +75,62 @@ class ProgramBuilder {
   ValueId scalar(DType dtype, double number);
 
   /// Appends `c`, which reads `reads`.
-  CommandIndex append(Command c, std::span<const ValueId> reads) {
-    const auto index = next_command();
-    c.read_count = static_cast<std::uint8_t>(reads.size());
-    if (reads.size() <= c.read.size())
-      for (std::size_t i = 0; i < reads.size(); ++i) c.read[i] = reads[i];
-    else
-      c.read[0] = add_reads(reads);
-    note_readers(reads, index);
-    body_->commands.push_back(c);
-    return index;
+  CommandIndex append(const Command& c, std::span<const ValueId> reads) {
+    const auto more = reads.size() <= c.read.size() ? kNone : add_reads(reads);
+    const auto same = [&](const Command& m) {
+      return m.kind == c.kind && m.op == c.op && m.detail8 == c.detail8 && m.line == c.line &&
+             m.result == c.result && m.place == c.place && m.strides == c.strides && m.detail == c.detail &&
+             m.read_count == reads.size() && has_reads(m, reads, more);
+    };
+    if (!is_next(&Program::Body::commands, commands_, same)) add(c, reads, more);
+    return commands_++;
   }
 
  private:
-  ValueId add(const Value& value) {
-    body_->values.push_back(value);
-    return static_cast<ValueId>(body_->values.size() - 1);
+  /// While it follows a model: whether entry `i` of that table is as `same` says. If not, it goes its own way.
+  template <class T, class Same>
+  bool is_next(Table<T> Program::Body::*table, std::size_t i, Same same) {
+    if (!follows_) return false;
+    const Table<T>& all = *model_.*table;
+    if (i < all.size() && same(all[i])) [[likely]]
+      return true;
+    go_own_way();
+    return false;
+  }
+  /// The same for tables that the program has itself, of which entries from `from` on are new.
+  template <class T>
+  void check_new(std::vector<T> Program::Body::*table, std::size_t from) {
+    if (!follows_) return;
+    const std::vector<T>&own = *body_.*table, &all = *model_.*table;
+    const auto first = static_cast<std::ptrdiff_t>(from);
+    if (own.size() > all.size() || !std::equal(own.begin() + first, own.end(), all.begin() + first))
+      go_own_way();
+  }
+  void go_own_way();
+  bool is_as_model() const;
+
+  static bool has_reads(const Command& m, std::span<const ValueId> reads, std::uint32_t more) {
+    if (more != kNone) return m.read[0] == more;
+    for (std::size_t i = 0; i < reads.size(); ++i)
+      if (m.read[i] != reads[i]) return false;
+    return true;
+  }
+  void add(Command c, std::span<const ValueId> reads, std::uint32_t more) {
+    c.read_count = static_cast<std::uint8_t>(reads.size());
+    if (more == kNone)
+      std::copy(reads.begin(), reads.end(), c.read.begin());
+    else
+      c.read[0] = more;
+    note_readers(reads, commands_);
+    body_->commands.push_back(c);
+  }
+  ValueId add(const Value& v) {
+    const auto same = [&v](const Value& m) {
+      return m.shape == v.shape && m.place == v.place && m.producer == v.producer &&
+             m.granules == v.granules && m.dtype == v.dtype && m.kind == v.kind;
+    };
+    if (!is_next(&Program::Body::values, values_, same)) body_->values.push_back(v);
+    return values_++;
   }
   std::uint32_t add_reads(std::span<const ValueId> reads);
   std::uint32_t new_line(const char* file, std::uint32_t line);
@@ -109,7 +157,11 @@ class ProgramBuilder {
   };
 
   std::shared_ptr<Program::Body> body_ = std::make_shared<Program::Body>();
-  Program program_;  // has the body, too
+  std::shared_ptr<const Program::Body>
+      model_;             // stays when it is no longer followed: somebody may look at it
+  bool follows_ = false;  // the model's commands, values, places and scalars are its own
+  Program program_;       // has the body, or that of the model
+  std::uint32_t commands_ = 0, values_ = 0, places_ = 0, scalars_ = 0;
   Interner shape_ids_, strides_ids_, mask_ids_, line_ids_;
   std::array<SeenScalar, 32> seen_scalars_;  // by hash: kernels use the same few numbers again and again
   std::array<SeenLine, 64> seen_lines_;

@@ -22,6 +22,8 @@ Access of_dma(const Program& program, const Command& c) {
   const auto moved = program.moved(c);
   const bool write = c.kind != CommandKind::dma_read;
   const auto size = itemsize(program.value(moved).dtype);
+  if (!program.masked(c) && c.strides == kNone)
+    return bytes_from(program.address(c), program.bytes(moved).count(), write);
   if (!program.masked(c))
     return whole(program.address(c), size, program.shape(moved), program.strides(c), write);
   Access access{UINT64_MAX, 0, write};

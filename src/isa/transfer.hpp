@@ -61,6 +61,11 @@ void for_each_segment(const Program& program, const Command& dma, Fn&& fn) {
     return;
   }
   const auto moved = program.moved(dma);
+  if (dma.strides == kNone && !program.masked(dma)) {  // in one piece, as most are
+    if (const auto elements = program.shape(moved).elements(); elements > 0)
+      fn(Segment{program.address(dma), 0, elements});
+    return;
+  }
   const SegmentWalk walk(program.address(dma), itemsize(program.value(moved).dtype), program.shape(moved),
                          program.strides(dma));
   if (!program.masked(dma)) return walk.lanes({0, walk.elements()}, fn);

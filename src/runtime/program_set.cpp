@@ -36,7 +36,9 @@ std::uint64_t ProgramSet::fingerprint(std::size_t program) const {
 }
 
 const std::vector<std::uint64_t>& ProgramSet::fingerprints() const {
-  for (std::size_t i = 0; i < programs_.size(); ++i) fingerprint(i);
+  const bool all_known =
+      fingerprints_.size() == programs_.size() && std::ranges::count(fingerprints_, 0u) == 0;
+  if (!all_known) fingerprints_ = isa::Program::fingerprints(programs_);
   return fingerprints_;
 }
 

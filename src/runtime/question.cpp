@@ -41,7 +41,7 @@ std::uint64_t Question::digest() const {
   if (storage) hash.add(storage->base.raw());
   for (const Rows& r : rows) hash.add(r.address.raw()), hash.add(static_cast<std::uint64_t>(r.row_bytes));
   hash.add(programs ? programs->programs().size() : 0);
-  if (programs && !programs->programs().empty()) hash.add(programs->fingerprint(0));
+  if (comes_again && programs && !programs->programs().empty()) hash.add(programs->fingerprint(0));
   return hash.value();
 }
 

@@ -88,7 +88,7 @@ void Repeats::send(Request& request, const Cause& before) {
 /// It is simulated.
 void Repeats::note(Request& request, const Cause& before) {
   Question question = request.question();
-  seen_.insert(question.digest());
+  if (question.comes_again) seen_.insert(question.digest());
   if (!taping_) return;
   if (question.comes_again)
     return taping_->leaves(request, std::move(question), request.origins(), host_.now(), before);
@@ -166,7 +166,7 @@ void Repeats::decide(Request& request, const Cause& before) {
     shift_.emplace(*playing_, began_, rest_.counts().since(playing_->before));
     playing_->used = ++uses_;
     next_ = 0;
-  } else if (seen_.contains(question.digest())) {
+  } else if (question.comes_again && seen_.contains(question.digest())) {
     begin_tape();
   }
 }

@@ -252,8 +252,10 @@ void JointLaunch::send() {
     programs.push_back(std::move(program));
     numbers.push_back(number);
   }
+  std::vector<std::uint64_t> fingerprints;
+  if (processors_.notes_fingerprints()) fingerprints = isa::Program::fingerprints(programs);
   at_work_ = std::make_unique<device::KernelLaunch>(processors_, parts_.front()->number(), sip_,
-                                                    std::move(programs), wiring_, numbers);
+                                                    std::move(programs), wiring_, numbers, fingerprints);
   at_work_->before = before_;
   at_work_->on_complete = [this](device::KernelLaunch& launch) {
     OpRef record = launch.completion();  // of the first part

@@ -7,15 +7,16 @@
 
 namespace kernbench::tl {
 
-const Queue* Recorder::find_queue(std::string_view name, std::string_view op, At at) const {
+Recorder::Way Recorder::find_way(std::string_view name, Side side, At at) {
+  const bool sends = side == Side::send;
+  const auto* op = sends ? "send" : "recv";
   if (name.empty())
     fail(at, {"direction", fmt::format("{} without a direction", op), "directions have names"});
-  if (!environment_.queues) return nullptr;
+  if (!environment_.queues) return {nullptr, builder_.direction(name)};
   const auto& queues = *environment_.queues;
-  const bool sends = op == "send";
   const auto goes = sends ? &Queue::sends : &Queue::receives;
   const auto found = std::ranges::find(queues, name, &Queue::direction);
-  if (found != queues.end() && (*found).*goes) return &*found;
+  if (found != queues.end() && (*found).*goes) return {&*found, builder_.direction(name)};
   std::vector<std::string> known;
   for (const auto& q : queues)
     if (q.*goes) known.push_back(q.direction);
@@ -54,19 +55,18 @@ isa::ValueId Recorder::received(const Queue* queue, std::uint32_t shape, DType d
 Op Context::send(std::string_view direction, const Tile& tile, At at) {
   auto& r = *recorder_;
   const auto given = r.tile_or_reference(tile, "send", at);
-  const auto* queue = r.find_queue(direction, "send", at);
-  r.check_message(queue, r.program().bytes(given), "send", at);
-  return r.op(r.append({.kind = isa::CommandKind::ipcq_send, .detail = r.builder().direction(direction)},
-                       {given}, at));
+  const auto way = r.way(direction, Recorder::Side::send, at);
+  r.check_message(way.queue, r.program().bytes(given), "send", at);
+  return r.op(r.append({.kind = isa::CommandKind::ipcq_send, .detail = way.direction}, {given}, at));
 }
 
 Tile Context::recv(std::string_view direction, const Dims& shape, DType dtype, const RecvOptions& options,
                    At at) {
   auto& r = *recorder_;
-  const auto* queue = r.find_queue(direction, "recv", at);
+  const auto way = r.way(direction, Recorder::Side::recv, at);
   const auto shape_id = r.shape_id(shape, "recv", at);
-  isa::Command c{.kind = isa::CommandKind::ipcq_recv, .detail = r.builder().direction(direction)};
-  c.result = r.received(queue, shape_id, dtype, options, at);
+  isa::Command c{.kind = isa::CommandKind::ipcq_recv, .detail = way.direction};
+  c.result = r.received(way.queue, shape_id, dtype, options, at);
   if (!options.dst_addr.is_null()) {
     c.place = r.builder().address(options.dst_addr.address());
     c.detail8 = static_cast<std::uint8_t>(1 + static_cast<int>(options.dst_space));

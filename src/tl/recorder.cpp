@@ -30,15 +30,26 @@ void Recorder::begin() {
   finished_program_ = {};
   finished_ = false;
   known_.clear();
+  last_ways_ = {};
 }
 
 const isa::Program& Recorder::finish() {
   if (finished_) return finished_program_;
-  const auto use = isa::measure_scratch(builder_.program(), static_cast<std::int64_t>(scratch_granules_));
-  if (use.first_above_limit) fail_scratch(*use.first_above_limit);
-  finished_program_ = builder_.take(use.peak_granules);
+  finished_program_ = builder_.take(peak_granules());
   finished_ = true;
   return finished_program_;
+}
+
+std::int64_t Recorder::peak_granules() {
+  const auto limit = static_cast<std::int64_t>(scratch_granules_);
+  if (const auto known = builder_.known_peak(); known && *known <= limit) return *known;
+  const auto use = isa::measure_scratch(builder_.exact_program(), limit);
+  if (use.first_above_limit) fail_scratch(*use.first_above_limit);
+  return use.peak_granules;
+}
+
+const isa::Program& Recorder::exact_program() {
+  return finished_ ? finished_program_ : builder_.exact_program();
 }
 
 isa::Program Recorder::take() {

@@ -3,6 +3,7 @@
 // Context.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <initializer_list>
 #include <source_location>
@@ -27,7 +28,10 @@ class Recorder {
   void begin();
   const isa::Program& finish();
   isa::Program take();
+  /// What was recorded, perhaps with what a program has besides that is alike so far.
   const isa::Program& program() const { return finished_ ? finished_program_ : builder_.program(); }
+  /// Without that.
+  const isa::Program& exact_program();
   const Environment& environment() const { return environment_; }
   void set_line(const char* file, std::uint32_t line);
 
@@ -97,8 +101,19 @@ class Recorder {
   void check_number(double number, DType dtype, std::string_view op, At at) const;
   isa::ValueId scalar(double number, DType dtype, std::string_view op, At at);
 
-  /// The queue of that name, null if directions are not known here. An error lists those that are.
-  const Queue* find_queue(std::string_view direction, std::string_view op, At at) const;
+  /// A queue, null if directions are not known here, and the number of its direction in the program.
+  struct Way {
+    const Queue* queue = nullptr;
+    std::uint32_t direction = isa::kNone;
+  };
+  enum class Side : std::uint8_t { send, recv };
+  /// The way of that name. An error lists those that there are. Mostly it is the one that was asked for last.
+  Way way(std::string_view direction, Side side, At at) {
+    auto& last = last_ways_[static_cast<std::size_t>(side)];
+    if (last.name != direction || direction.empty()) [[unlikely]]
+      last = {std::string(direction), find_way(direction, side, at)};
+    return last.way;
+  }
   /// A tile that can be a message of that queue.
   void check_message(const Queue* queue, Bytes size, std::string_view op, At at) const;
 
@@ -154,6 +169,8 @@ class Recorder {
   DType out_dtype(MathOp op, DType natural, const MathOptions& options, At at) const;
   std::uint32_t common_shape(MathOp op, const Typed& typed, At at);
   isa::SourceLine source_line(At at) const;
+  std::int64_t peak_granules();
+  Way find_way(std::string_view direction, Side side, At at);
   [[noreturn]] void fail_scratch(isa::CommandIndex command) const;
   [[noreturn]] void fail_large_tile(DType dtype, std::uint32_t shape, At at) const;
   [[noreturn]] void fail_handle(const Tile& t, std::string_view op, At at) const;
@@ -165,6 +182,11 @@ class Recorder {
   isa::Program finished_program_;
   bool finished_ = false;
   KnownValues known_;
+  struct NamedWay {
+    std::string name;
+    Way way;
+  };
+  std::array<NamedWay, 2> last_ways_;  // by side
   const char* forced_file_ = nullptr;
   std::uint32_t forced_line_ = 0;
 };

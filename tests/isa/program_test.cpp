@@ -3,7 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <climits>
+#include <cstdint>
+#include <memory>
 #include <numeric>
+#include <random>
 #include <vector>
 
 #include "isa/program_book.hpp"
@@ -132,6 +137,162 @@ TEST(ProgramBook, DoesNotKeepWhatNobodyUses) {
   auto second = of_pe(0, 0x1000), third = of_pe(1, 0x1000);
   book.share(second), book.share(third);
   EXPECT_TRUE(third.shares_with(second));
+}
+
+/// A program of random commands. `choices` decides what they are, `places` where they go to.
+class RandomProgram {
+ public:
+  RandomProgram(ProgramBuilder& b, unsigned choices, unsigned places)
+      : b_(b), choices_(choices), places_(places) {}
+
+  /// From command `from` on others than without it.
+  void record(int commands, int from = INT_MAX, unsigned others = 0) {
+    for (int i = 0; i < commands; ++i) {
+      if (i == from) choices_.seed(others);
+      add();
+    }
+  }
+
+ private:
+  std::uint32_t below(std::uint32_t n) { return static_cast<std::uint32_t>(choices_()) % n; }
+  std::uint64_t place() { return 64 * (1 + places_() % 1000); }
+  std::uint32_t shape() { return vector_of(b_, static_cast<std::int64_t>(1 + below(3))); }
+  ValueId any() {
+    return values_.empty() ? made() : values_[below(static_cast<std::uint32_t>(values_.size()))];
+  }
+
+  ValueId made() {
+    Command c{
+        .kind = CommandKind::dma_read, .line = b_.line("k.cpp", below(5)), .place = b_.address(place())};
+    if (below(4) == 0) c.strides = b_.strides({static_cast<std::int64_t>(1 + below(3))});
+    const std::vector<LaneRange> runs = {{0, 1 + static_cast<std::int64_t>(below(2))}};
+    if (below(4) == 0) c.detail = below(2) == 0 ? b_.mask(runs) : b_.scattered(runs, std::array{place()});
+    c.result = b_.tile(DType::f16, shape(), 1 + below(2));
+    b_.append(c, {});
+    values_.push_back(c.result);
+    return c.result;
+  }
+
+  void add() {
+    switch (below(8)) {
+      case 0:
+        return void(made());
+      case 1:
+        return void(
+            b_.append({.kind = CommandKind::dma_write, .place = b_.address(place())}, std::array{any()}));
+      case 2:
+        return void(values_.push_back(b_.view(b_.program().base(any()), shape(), {1}, 0)));
+      case 3:
+        return add_math();
+      case 4: {
+        const auto from = b_.reference(DType::f16, shape(), place(), {1});
+        return void(
+            b_.append({.kind = CommandKind::ipcq_send, .detail = b_.direction(below(2) == 0 ? "E" : "W")},
+                      std::array{from}));
+      }
+      case 5: {
+        Command c{.kind = CommandKind::ipcq_recv, .detail = b_.direction("W")};
+        c.result = b_.placed(DType::f16, shape(), place());
+        b_.append(c, {});
+        return values_.push_back(c.result);
+      }
+      case 6:
+        return b_.begin_instance();
+      default: {
+        const std::vector<EpilogueStep> steps(below(2), {MathOp::add, EpiloguePoint::per_k_step, any()});
+        const CompositeSpec spec{CompositeOp::gemm, any(), any(), any(), 0, 0};
+        b_.append({.kind = CommandKind::composite, .detail = b_.composite(spec, steps)},
+                  std::array{spec.a, spec.b, spec.out, steps.empty() ? spec.a : steps[0].operand});
+      }
+    }
+  }
+
+  void add_math() {
+    const ValueId a = any(),
+                  number = b_.scalar(DType::f16, below(2) == 0 ? -0.0 : static_cast<double>(below(2)));
+    Command c{.kind = CommandKind::math, .op = below(2) == 0 ? MathOp::add : MathOp::mul};
+    c.result = b_.tile(DType::f16, shape(), 1);
+    b_.append(c, std::array{a, number});
+    values_.push_back(c.result);
+  }
+
+  ProgramBuilder& b_;
+  std::mt19937 choices_, places_;
+  std::vector<ValueId> values_;
+};
+
+// The model has 40 commands. Others are as long, shorter or longer, the same to some command or to the end, at other places.
+TEST(ProgramBuilder, MakesTheSameProgramWhateverModelItFollows) {
+  int shared = 0;
+  for (unsigned seed = 0; seed < 400; ++seed) {
+    std::mt19937 random(seed);
+    ProgramBuilder first("k", {0, 0, 0});
+    RandomProgram(first, seed, 1).record(40);
+    const auto peak = measure_scratch(first.program(), INT64_MAX).peak_granules;
+    const Program model = first.take(peak);
+    const int length = random() % 2 == 0 ? 40 : static_cast<int>(random() % 80);
+    const int from = random() % 2 == 0 ? INT_MAX : static_cast<int>(random() % 40);
+    ProgramBuilder alone("k", {0, 0, 1}), follows("k", {0, 0, 1}, &model);
+    RandomProgram(alone, seed, 2).record(length, from, seed + 1);
+    RandomProgram(follows, seed, 2).record(length, from, seed + 1);
+    const auto known = follows.known_peak();
+    const auto measured = measure_scratch(alone.program(), INT64_MAX).peak_granules;
+    ASSERT_EQ(known.value_or(measured), measured) << seed;
+    if (random() % 2 == 0) {
+      ASSERT_EQ(measure_scratch(follows.exact_program(), INT64_MAX).peak_granules, measured) << seed;
+      ASSERT_EQ(follows.exact_program().commands().size(), alone.program().commands().size()) << seed;
+    }
+    const Program expected = alone.take(measured), made = follows.take(measured);
+    ASSERT_TRUE(made == expected) << seed;
+    ASSERT_EQ(made.fingerprint(), expected.fingerprint()) << seed;
+    ASSERT_EQ(made.shares_with(model), length == 40 && from == INT_MAX) << seed;
+    shared += made.shares_with(model) ? 1 : 0;
+  }
+  EXPECT_GT(shared, 50);
+}
+
+TEST(ProgramBuilder, DoesNotShowWhatOnlyItsModelHas) {
+  const Program model = of_pe(0, 0x1000);
+  ProgramBuilder b("k", {0, 0, 1}, &model);
+  Command c{.kind = CommandKind::dma_read, .line = b.line("k.cpp", 1), .place = b.address(0x2000)};
+  c.result = b.tile(DType::f16, vector_of(b, 8), 1);
+  b.append(c, {});
+  EXPECT_EQ(b.exact_program().commands().size(), 1u);
+  EXPECT_EQ(b.exact_program().values().size(), 1u);
+  EXPECT_FALSE(b.known_peak());
+}
+
+TEST(ProgramBuilder, FollowsNoModelOfAnotherKernel) {
+  const Program model = of_pe(0, 0x1000);
+  EXPECT_TRUE(ProgramBuilder("l", {0, 0, 1}, &model).program().commands().empty());
+}
+
+// Seven that share, so that there are four and three of them, two of another kind, and one more.
+TEST(Program, FingerprintsOfManyAreThoseOfEach) {
+  ProgramBook book;
+  std::vector<std::shared_ptr<const Program>> programs;
+  for (int pe = 0; pe < 10; ++pe) {
+    Program one = of_pe(pe, 0x1000u * static_cast<unsigned>(pe + 1), pe < 7 ? 8 : 15 + pe / 9);
+    book.share(one);
+    programs.push_back(std::make_shared<const Program>(std::move(one)));
+  }
+  std::vector<std::uint64_t> expected;
+  for (const auto& program : programs) expected.push_back(program->fingerprint());
+  EXPECT_EQ(Program::fingerprints(programs), expected);
+  EXPECT_TRUE(Program::fingerprints({}).empty());
+}
+
+// They would be computed with alike.
+TEST(ProgramBook, KeepsZeroAndMinusZeroApart) {
+  const auto of = [](double number) {
+    ProgramBuilder b("k", {});
+    b.scalar(DType::f32, number);
+    return b.take(0);
+  };
+  ProgramBook book;
+  Program zero = of(0.0), minus = of(-0.0);
+  book.share(zero), book.share(minus);
+  EXPECT_FALSE(minus.shares_with(zero));
 }
 
 TEST(RowMajor, StridesMultiplyFromTheBack) {
