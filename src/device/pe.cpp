@@ -425,13 +425,15 @@ void Pe::on_issued() {
     if (queues_[queue].waits_for == OrderQueue::kInstant) start_ready(queue);
 }
 
-/// Commands for the units wait until a composite has had its chance at this instant.
+/// Commands for the units, and stores, wait until a composite has had its chance at this instant.
 void Pe::start_ready(Queue queue) {
-  if ((queue == gemm || queue == math) && queues_[queue].first && !stream_.idle()) return stream_.feed();
+  const bool shared = queue == dma_write || queue == gemm || queue == math;
+  if (shared && queues_[queue].first && !stream_.idle()) return stream_.feed();
   start_first(queue);
 }
 
 void Pe::on_stream_fed() {
+  start_first(dma_write);
   start_first(gemm);
   start_first(math);
 }
@@ -445,7 +447,8 @@ void Pe::on_streamed(OpRef last) {
 
 /// Whether commands may compete with the composite that is streamed: some wait, or the CPU may issue some at any instant.
 bool Pe::has_own_work() const {
-  if (queues_[dma_read].first || queues_[gemm].first || queues_[math].first) return true;
+  for (const Queue queue : {dma_read, dma_write, gemm, math})
+    if (queues_[queue].first) return true;
   return hold_.what != Hold::until_all_retired && hold_.what != Hold::until_retired;
 }
 

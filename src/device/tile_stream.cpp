@@ -110,8 +110,8 @@ TileStream::Tile TileStream::tile_of(std::int64_t step) const {
   return t;
 }
 
-/// The read channel and the units are shared with the PE's own commands. Who takes them at an instant must not depend on the
-/// order of its events: loads go first, then the stream, then the commands for the units.
+/// The channels and the units are shared with the PE's own commands. Who takes them at an instant must not depend on the order of
+/// its events: loads go first, then the stream, then stores and the commands for the units.
 void TileStream::feed() {
   if (idle()) return;
   if (!user_.has_own_work()) return feed_now();

@@ -350,6 +350,11 @@ TEST(Work, OfProductsIsTheSameInTrains) {
     ASSERT_EQ(ring_times(products, seed, true, 1), ring_times(products, seed, false, 1)) << "seed " << seed;
 }
 
+// A tile of a composite is computed at the instant at which the write channel has room for a store: the tile goes first.
+TEST(Work, OfProductsIsTheSameInTrainsWhereATileAndAStoreComeAtOneInstant) {
+  EXPECT_EQ(ring_times(products, 127, true, 1), ring_times(products, 127, false, 1));
+}
+
 // Two messages of a sender are in a memory at one instant, with acknowledgements that have a size: they are announced in order.
 TEST(Work, OfQueuesIsTheSameInTrainsWhereTwoWritesEndAtOneInstant) {
   EXPECT_EQ(ring_times(both_ways, 70'807, true, 1), ring_times(both_ways, 70'807, false, 1));
