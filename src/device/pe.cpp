@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "device/instant.hpp"
@@ -302,31 +303,9 @@ bool Pe::note_memory_use(isa::CommandIndex index) {
   if (is_of_tiles(program(), command)) return false;
   std::array<isa::Access, 3> bytes;
   const int count = isa::accesses(program(), command, bytes);
-  for (int i = 0; i < count; ++i) memory_in_use_.push_back({index, bytes[static_cast<std::size_t>(i)], {}});
+  memory_in_use_.note(index, std::span(bytes).first(static_cast<std::size_t>(count)));
   return count > 0;
 }
-
-namespace {
-
-bool conflict(const isa::Access& a, const isa::Access& b) {
-  return a.begin < b.end && b.begin < a.end && (a.write || b.write);
-}
-
-/// Those of a command. Commands are issued, and so noted, in program order.
-template <class Uses>
-auto uses_of(Uses& uses, isa::CommandIndex command) {
-  const auto number = [](const auto& use) { return use.command; };
-  const auto first = std::ranges::lower_bound(uses, command, {}, number);
-  auto end = first;
-  while (end != uses.end() && end->command == command) ++end;
-  return std::ranges::subrange(first, end);
-}
-
-bool any_conflict(const auto& uses, const isa::Access& bytes) {
-  return std::ranges::any_of(uses, [&](const auto& use) { return conflict(use.bytes, bytes); });
-}
-
-}  // namespace
 
 /// The last command that makes one of the tiles it reads; kNone if none does.
 isa::CommandIndex Pe::last_producer(const isa::Command& command) const {
@@ -361,11 +340,7 @@ bool Pe::is_ready(OrderQueue& waiting) const {
 }
 
 bool Pe::memory_is_free(const Order& order) const {
-  if (!order.touches_memory) return true;
-  const auto mine = uses_of(memory_in_use_, order.index);
-  for (auto earlier = memory_in_use_.begin(); earlier != mine.begin(); ++earlier)
-    if (any_conflict(mine, earlier->bytes)) return false;
-  return true;
+  return !order.touches_memory || memory_in_use_.is_free(order.index);
 }
 
 Cause Pe::why_now(const Order& order) const {
@@ -377,8 +352,7 @@ Cause Pe::why_now(const Order& order) const {
     cause.consider(Cause::at(ref, retired_[producer].at, Reason::operand));
   }
   if (order.touches_memory)
-    for (const MemoryUse& use : uses_of(memory_in_use_, order.index))
-      if (use.freed) cause.consider(*use.freed);
+    if (const Cause* freed = memory_in_use_.freed(order.index)) cause.consider(*freed);
   cause.consider(engine_free_[order.in]);
   if (order.in >= kEngines) cause.consider(why_now_in_port(order));
   return cause;
@@ -500,7 +474,7 @@ void Pe::retire(Op& op) {
   retired_.note(op.index(), {now, op.ref.serial});
   ++retired_count_;
   last_retired_ = Cause::at(op.ref, now, Reason::operand);
-  if (op.touches_memory) free_memory(op);
+  if (op.touches_memory) memory_in_use_.retire(op.index(), last_retired_);
   const bool by_retiring = op.in != gemm && op.in != math && op.in < kEngines;
   if (by_retiring) engine_free_[op.in] = Cause::at(op.ref, now, Reason::engine);
   release_scratch(op);
@@ -510,15 +484,6 @@ void Pe::retire(Op& op) {
   start_all(command);
   if (left_read_channel) stream_.on_channel_room(engine_free_[dma_read]);
   if (hold_.is_over_by_retiring()) progressed();
-}
-
-void Pe::free_memory(const Op& op) {
-  const auto gone = uses_of(memory_in_use_, op.index());
-  for (auto later = gone.end(); later != memory_in_use_.end(); ++later) {
-    if (!any_conflict(gone, later->bytes)) continue;
-    for (MemoryUse& use : uses_of(memory_in_use_, later->command)) use.freed = last_retired_;
-  }
-  memory_in_use_.erase(gone.begin(), gone.end());
 }
 
 void Pe::release_scratch(const Op& op) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "device/address_map.hpp"
+#include "device/byte_book.hpp"
 #include "device/compute_engine.hpp"
 #include "device/device.hpp"
 #include "device/op_writer.hpp"
@@ -92,12 +93,6 @@ class Pe : private RoomListener, private QueueUser, private StreamUser {
     Order& pop_front();
   };
 
-  struct MemoryUse {  // of a command that has been issued and has not retired
-    isa::CommandIndex command;
-    isa::Access bytes;
-    std::optional<Cause> freed;  // when the last earlier command that conflicts with the command retired
-  };
-
   // The CPU.
   sim::Process issue_programs();
   sim::Task<> issue(const ProgramTask& task);
@@ -152,7 +147,6 @@ class Pe : private RoomListener, private QueueUser, private StreamUser {
   void start(Order& order);
   Op& make_op(const Order& order);
   bool note_memory_use(isa::CommandIndex index);
-  void free_memory(const Op& op);
   void on_room(ComputeEngine& engine, const Work& left) override;
   void retire(Op& op);
   void release_scratch(const Op& op);
@@ -220,7 +214,7 @@ class Pe : private RoomListener, private QueueUser, private StreamUser {
   std::vector<OrderQueue> queues_;
   Retirements retired_;
   std::vector<std::uint32_t> readers_left_;  // per value
-  std::vector<MemoryUse> memory_in_use_;
+  ByteBook memory_in_use_;
   std::vector<Cause> engine_free_;  // per queue: when the engine could take another command
   std::int64_t scratch_free_ = 0;
   Cause scratch_freed_, queue_freed_, last_retired_, program_start_;
