@@ -4,9 +4,8 @@
 
 namespace kernbench::data {
 
-/// The first node that begins at `at` or after it, once a node that reaches over `at` is cut there.
-AccessMap::Map::iterator AccessMap::cut_at(std::uint64_t at) {
-  const auto after = nodes_.lower_bound(at);
+/// A node that reaches over `at` is cut there; `after` is the first that begins at `at` or behind it, before and after.
+AccessMap::Map::iterator AccessMap::cut_before(Map::iterator after, std::uint64_t at) {
   if (after == nodes_.begin()) return after;
   auto& before = std::prev(after)->second;
   if (before.end <= at) return after;
@@ -15,16 +14,21 @@ AccessMap::Map::iterator AccessMap::cut_at(std::uint64_t at) {
   return nodes_.emplace_hint(after, at, std::move(upper));
 }
 
+/// The same, looked for from `first` on: what lies between will be looked at anyway.
+AccessMap::Map::iterator AccessMap::cut_behind(Map::iterator first, std::uint64_t at) {
+  while (first != nodes_.end() && first->first < at) ++first;
+  return cut_before(first, at);
+}
+
 void AccessMap::add_read(Node& node, const Event& event) {
   const auto agent = order_.agent_of(event);
   const auto position = order_.position_of(event);
-  auto at = std::ranges::lower_bound(node.reads, agent, {}, &Reads::agent);
-  if (at == node.reads.end() || at->agent != agent)
-    at = node.reads.insert(at, {agent, position, {}});
-  else if (Clock::covers_nearby(order_.clock_of(event), agent, at->last))
-    at->events.clear(), at->last = position;
-  at->last = std::max(at->last, position);
-  at->events.push_back(event);
+  auto [first, last] = std::ranges::equal_range(node.reads, agent, {}, &Read::agent);
+  std::uint64_t before = 0;
+  for (auto read = first; read != last; ++read) before = std::max(before, read->position);
+  if (first != last && Clock::covers_nearby(order_.clock_of(event), agent, before))
+    last = node.reads.erase(first, last);
+  node.reads.insert(last, {agent, event, position});
 }
 
 }  // namespace kernbench::data

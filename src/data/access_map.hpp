@@ -1,6 +1,7 @@
 // Who touched which bytes last: for each byte the last write and the reads since.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <utility>
@@ -28,20 +29,21 @@ class AccessMap {
   void add(std::uint64_t begin, std::uint64_t end, const Event& event, bool write, Fn&& found);
 
  private:
-  struct Reads {
+  struct Read {
     Agent agent;
-    std::uint64_t last;  // the largest position among them
-    std::vector<Event> events;
+    Event event;
+    std::uint64_t position;  // of the event
   };
   struct Node {
     std::uint64_t end;
     bool written = false;
     Event writer;
-    std::vector<Reads> reads;  // ascending by agent
+    std::vector<Read> reads;  // ascending by agent
   };
   using Map = std::map<std::uint64_t, Node>;  // by first byte; without overlaps
 
-  Map::iterator cut_at(std::uint64_t at);
+  Map::iterator cut_before(Map::iterator after, std::uint64_t at);
+  Map::iterator cut_behind(Map::iterator first, std::uint64_t at);
   static void set_writer(Node& node, const Event& event) {
     node.written = true;
     node.writer = event;
@@ -61,24 +63,28 @@ void AccessMap::find_in(const Node& node, std::uint64_t begin, const Event& even
   if (!write) return;
   const auto clock = order_.clock_of(event);
   const auto agent = order_.agent_of(event);
-  for (const auto& reads : node.reads) {
+  for (auto first = node.reads.begin(), last = first; first != node.reads.end(); first = last) {
+    std::uint64_t position = 0;  // the last one of an agent
+    for (; last != node.reads.end() && last->agent == first->agent; ++last)
+      position = std::max(position, last->position);
     // One more of its own reads than necessary does no harm; a long look at the clock would cost more.
-    const bool own = reads.agent == agent;
-    if (own ? Clock::covers_nearby(clock, agent, reads.last) : Clock::covers(clock, reads.agent, reads.last))
+    const bool own = first->agent == agent;
+    if (own ? Clock::covers_nearby(clock, agent, position) : Clock::covers(clock, first->agent, position))
       continue;
-    for (const auto& earlier : reads.events)
-      if (earlier != event) found(Overlap{earlier, false, begin, node.end});
+    for (auto read = first; read != last; ++read)
+      if (read->event != event) found(Overlap{read->event, false, begin, node.end});
   }
 }
 
 template <class Fn>
 void AccessMap::add(std::uint64_t begin, std::uint64_t end, const Event& event, bool write, Fn&& found) {
   if (begin >= end) return;
-  if (const auto same = nodes_.find(begin); same != nodes_.end() && same->second.end == end) {
-    find_in(same->second, begin, event, write, found);
-    return write ? set_writer(same->second, event) : add_read(same->second, event);
+  const auto from = nodes_.lower_bound(begin);
+  if (from != nodes_.end() && from->first == begin && from->second.end == end) {
+    find_in(from->second, begin, event, write, found);
+    return write ? set_writer(from->second, event) : add_read(from->second, event);
   }
-  const auto first = cut_at(begin), last = cut_at(end);
+  const auto first = cut_before(from, begin), last = cut_behind(first, end);
   for (auto at = first; at != last; ++at) find_in(at->second, at->first, event, write, found);
   if (write) {
     nodes_.erase(first, last);

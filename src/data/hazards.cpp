@@ -50,6 +50,8 @@ class HazardDetector::Detector {
 
  private:
   const isa::Program& program(const Event& event) { return *facts_.origin(event.origin).program; }
+  /// The same, quicker.
+  const isa::Program& program_of_ended(const Event& event) { return *order_.program_of(event); }
   void queue_operation(const device::OpRecord& record, const Event& event);
   void transfer(const device::OpRecord& record, const Event& event);
   TilePlan plan_of(const Event& event);
@@ -59,11 +61,13 @@ class HazardDetector::Detector {
   void access(const Event& event, const Pieces& pieces, bool write);
   /// Whether they are of two kernel instances that one PE runs in one launch.
   bool are_instances(const Event& a, const Event& b) {
-    return a.origin == b.origin && program(a).instance(a.command) != program(b).instance(b.command);
+    return a.origin == b.origin &&
+           program_of_ended(a).instance(a.command) != program_of_ended(a).instance(b.command);
   }
   void judge(const Event& event, bool write, const AccessMap::Overlap& overlap);
   HazardOp op(const Event& event, bool write);
-  std::optional<MathOp> atomic_op(const Event& event);
+  static std::optional<MathOp> atomic_op(const isa::Command& command);
+  std::optional<MathOp> atomic_op(const Event& ended);
   void report(Hazard hazard);
   void report_overwritten();
   void report_unread(const std::vector<Event>& sends);
@@ -82,7 +86,8 @@ class HazardDetector::Detector {
 void HazardDetector::Detector::append(const device::OpRecord& record) {
   using device::OpKind;
   const Event event{record.origin, record.command};
-  if (record.kind == OpKind::dma_read && atomic_op(event)) return;  // its write counts
+  if (record.kind == OpKind::dma_read && atomic_op(program(event).command(event.command)))
+    return;  // its write counts
   switch (record.kind) {
     case OpKind::dma_read:
     case OpKind::dma_write:
@@ -116,14 +121,14 @@ void HazardDetector::Detector::transfer(const device::OpRecord& record, const Ev
     return access(event, pieces_of(facts_.host_transfer(record)), record.kind == OpKind::host_write);
   slots_.ended(event, record.end);
   report_overwritten();
-  const auto& command = program(event).command(event.command);
+  const auto& p = program_of_ended(event);
+  const auto& command = p.command(event.command);
   if (record.kind == OpKind::load_scalar)
-    return access(event,
-                  finder_.of_range(event.origin, program(event).address(command),
-                                   Bytes(itemsize(program(event).scalar_dtype(command)))),
-                  false);
+    return access(
+        event, finder_.of_range(event.origin, p.address(command), Bytes(itemsize(p.scalar_dtype(command)))),
+        false);
   if (record.kind == OpKind::dma_read || record.kind == OpKind::dma_write)
-    access(event, finder_.of_dma(event.origin, program(event), command), record.kind == OpKind::dma_write);
+    access(event, finder_.find_dma(event.origin, p, command), record.kind == OpKind::dma_write);
 }
 
 void HazardDetector::Detector::queue_operation(const device::OpRecord& record, const Event& event) {
@@ -136,12 +141,10 @@ void HazardDetector::Detector::queue_operation(const device::OpRecord& record, c
   }
   order_.received(event, message);
   slots_.received(event, message, record.end);
-  const auto& command = program(event).command(event.command);
-  if (program(event).has_destination(command))
-    access(
-        event,
-        finder_.of_range(event.origin, program(event).address(command), program(event).bytes(command.result)),
-        true);
+  const auto& p = program_of_ended(event);
+  const auto& command = p.command(event.command);
+  if (p.has_destination(command))
+    access(event, finder_.of_range(event.origin, p.address(command), p.bytes(command.result)), true);
 }
 
 void HazardDetector::Detector::depart(const device::Departure& departure) {
@@ -216,9 +219,12 @@ void HazardDetector::Detector::judge(const Event& event, bool write, const Acces
 }
 
 /// What an atomic does; nothing for other commands.
-std::optional<MathOp> HazardDetector::Detector::atomic_op(const Event& event) {
-  if (event.command == isa::kNone) return {};
-  const auto& command = program(event).command(event.command);
+std::optional<MathOp> HazardDetector::Detector::atomic_op(const Event& ended) {
+  return ended.command == isa::kNone ? std::nullopt
+                                     : atomic_op(program_of_ended(ended).command(ended.command));
+}
+
+std::optional<MathOp> HazardDetector::Detector::atomic_op(const isa::Command& command) {
   return command.kind == isa::CommandKind::atomic ? std::optional(command.op) : std::nullopt;
 }
 
@@ -248,6 +254,7 @@ void HazardDetector::Detector::report(Hazard hazard) {
 }
 
 void HazardDetector::Detector::report_overwritten() {
+  if (!slots_.has_found()) return;
   for (const auto& found : slots_.take_found())
     report({HazardKind::slot_overwritten, op(found.user, false), op(found.send, true), {}, Bytes(0), "", 1});
 }

@@ -66,9 +66,8 @@ ClockPtr MemoryOrder::end_of_timeline(Timeline& mine) {
   return after_fence(mine, issue_clock(mine, all), all);
 }
 
-MemoryOrder::Timeline& MemoryOrder::timeline(std::uint32_t origin) {
+MemoryOrder::Timeline& MemoryOrder::new_timeline(std::uint32_t origin) {
   if (origin >= timelines_.size()) timelines_.resize(origin + 1);
-  if (timelines_[origin]) return *timelines_[origin];
   const auto& from = facts_.origin(origin);
   auto& r = request(from.launch);
   auto& mine = *(timelines_[origin] = std::make_unique<Timeline>());
@@ -174,14 +173,7 @@ void MemoryOrder::received(const Event& event, const Message& message) {
 
 void MemoryOrder::overlapped(const Event& earlier, const Event& later) {
   if (earlier.origin == later.origin && earlier.command != later.command && later.command != isa::kNone)
-    timeline(later.origin).overlaps[later.command].push_back(earlier.command);
-}
-
-Agent MemoryOrder::agent_of(const Event& event) { return timeline(event.origin).agent; }
-
-std::uint64_t MemoryOrder::position_of(const Event& event) {
-  const auto& l = timeline(event.origin);
-  return l.program == nullptr ? l.base : l.base + event.command;
+    timeline(later.origin).overlaps.emplace_back(later.command, earlier.command);
 }
 
 ClockPtr MemoryOrder::clock_of(const Event& event) {
@@ -220,12 +212,18 @@ class MemoryOrder::Search {
     if (later && seen_.emplace(event.origin, event.command).second) open_.push_back(event);
   }
 
+  /// They are put in order when somebody asks, which is seldom.
+  static auto overlaps_of(Timeline& l, CommandIndex later) {
+    if (l.overlaps_in_order < l.overlaps.size()) std::ranges::sort(l.overlaps);
+    l.overlaps_in_order = l.overlaps.size();
+    return std::ranges::equal_range(l.overlaps, later, {}, [](const auto& one) { return one.first; });
+  }
+
   void push_causes(const Event& event) {
     auto& l = order_.timeline(event.origin);
     const auto push_own = [&](CommandIndex c) { push({event.origin, c}); };
     for_producers(*l.program, event.command, push_own);
-    if (const auto found = l.overlaps.find(event.command); found != l.overlaps.end())
-      for (const auto c : found->second) push_own(c);
+    for (const auto& [later, earlier] : overlaps_of(l, event.command)) push_own(earlier);
     if (const Event send = l.steps[event.command].send; send.command != isa::kNone) push(send);
     push_waited(l, event);
   }

@@ -13,7 +13,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -43,9 +42,14 @@ class MemoryOrder {
   void overlapped(const Event& earlier, const Event& later);
 
   /// Events of one agent are never hazards to each other.
-  Agent agent_of(const Event& event);
-  std::uint64_t position_of(const Event& event);
+  Agent agent_of(const Event& event) { return timeline(event.origin).agent; }
+  std::uint64_t position_of(const Event& event) {
+    const Timeline& mine = timeline(event.origin);
+    return mine.program == nullptr ? mine.base : mine.base + event.command;
+  }
   ClockPtr clock_of(const Event& event);
+  /// Null for requests of the host.
+  const isa::Program* program_of(const Event& event) { return timeline(event.origin).program; }
   /// Both have ended, `a` before `b`, and they are of different agents.
   bool is_before(const Event& a, const Event& b);
 
@@ -69,7 +73,9 @@ class MemoryOrder {
     isa::CommandIndex last_fence = 0;         // among those passed
     std::vector<Step> steps;                  // by command
     std::vector<isa::CommandIndex> receives;  // in the order they ended
-    std::unordered_map<isa::CommandIndex, std::vector<isa::CommandIndex>> overlaps;
+    /// Commands that touched the same bytes as an earlier one, with that; the first so many in the order of the later one.
+    std::vector<std::pair<isa::CommandIndex, isa::CommandIndex>> overlaps;
+    std::size_t overlaps_in_order = 0;
   };
   struct Request {
     ClockPtr start = nullptr;
@@ -91,7 +97,12 @@ class MemoryOrder {
   };
   class Search;
 
-  Timeline& timeline(std::uint32_t origin);
+  Timeline& timeline(std::uint32_t origin) {
+    if (origin < timelines_.size() && timelines_[origin]) [[likely]]
+      return *timelines_[origin];
+    return new_timeline(origin);
+  }
+  Timeline& new_timeline(std::uint32_t origin);
   Request& request(std::uint32_t number);
   ClockPtr end_of(std::uint32_t request);
   ClockPtr end_of_all(const std::vector<std::uint32_t>& requests);

@@ -21,13 +21,14 @@ void PieceFinder::append(std::uint32_t origin, std::uint64_t address, std::int64
   }
 }
 
-Pieces PieceFinder::of_dma(std::uint32_t origin, const isa::Program& program, const isa::Command& dma) {
-  Pieces out;
+const Pieces& PieceFinder::find_dma(std::uint32_t origin, const isa::Program& program,
+                                    const isa::Command& dma) {
+  found_.clear();
   const auto size = itemsize(program.value(program.moved(dma)).dtype);
   isa::for_each_segment(program, dma, [&](const isa::Segment& s) {
-    append(origin, s.address, s.elements * size, s.lane * size, out);
+    append(origin, s.address, s.elements * size, s.lane * size, found_);
   });
-  return out;
+  return found_;
 }
 
 Pieces PieceFinder::of_reference(std::uint32_t origin, const isa::Program& program, isa::ValueId reference) {

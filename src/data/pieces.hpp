@@ -27,8 +27,11 @@ class PieceFinder {
  public:
   explicit PieceFinder(RunFacts& facts) : facts_(facts) {}
 
-  /// The pieces of a dma command.
-  Pieces of_dma(std::uint32_t origin, const isa::Program& program, const isa::Command& dma);
+  /// The pieces of a dma command; those of `find_dma` are there until it is called again.
+  Pieces of_dma(std::uint32_t origin, const isa::Program& program, const isa::Command& dma) {
+    return find_dma(origin, program, dma);
+  }
+  const Pieces& find_dma(std::uint32_t origin, const isa::Program& program, const isa::Command& dma);
   Pieces of_reference(std::uint32_t origin, const isa::Program& program, isa::ValueId reference);
   /// Those of bytes one after the other: a receive to an address, load_scalar.
   Pieces of_range(std::uint32_t origin, std::uint64_t address, Bytes size);
@@ -39,6 +42,7 @@ class PieceFinder {
 
   RunFacts& facts_;
   std::vector<address::PhysPiece> translated_;
+  Pieces found_;  // of a dma command
 };
 
 /// Those of what the host moves: one after the other.

@@ -30,6 +30,7 @@ class SlotWatch {
   /// The run has ended: who has not retired never will.
   void finish();
 
+  bool has_found() const { return !found_.empty(); }
   /// What was found since it was last asked.
   std::vector<Overwritten> take_found() { return std::exchange(found_, {}); }
 

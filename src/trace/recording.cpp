@@ -2,6 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "kernbench/error.hpp"
 #include "trace/hash.hpp"
 
@@ -11,7 +17,59 @@ namespace {
 /// Unfinished operations leave holes in the serials; more than these cannot be under way at once.
 constexpr std::uint64_t kMostUnfinished = 1u << 24;
 
-/// Checks records one by one; the first fault found is a sentence without its subject.
+enum class Fault : std::uint8_t {
+  none,
+  kind,
+  reason,
+  origin,
+  command,
+  times,
+  cause,
+  cause_partition,
+  phases,
+  window,
+  partition,
+  serial,
+  serial_twice,
+  order,
+};
+
+/// A sentence without its subject.
+std::string text_of(Fault fault, const OpRecord& r, const RunInfo& info) {
+  switch (fault) {
+    case Fault::none:
+      break;
+    case Fault::kind:
+      return "is of no known kind";
+    case Fault::reason:
+      return "has no known reason";
+    case Fault::origin:
+      return fmt::format("comes from origin {}, which does not exist", r.origin);
+    case Fault::command:
+      return fmt::format("carries out command {} of {}", r.command, info.origins[r.origin].lines.size());
+    case Fault::times:
+      return "ends before it starts, or starts before 0";
+    case Fault::cause:
+      return "starts before its cause is met";
+    case Fault::cause_partition:
+      return "has a cause in a partition that does not exist";
+    case Fault::phases:
+      return "has phases longer than itself";
+    case Fault::window:
+      return "waits for its window longer than until its request is at the memory";
+    case Fault::partition:
+      return "belongs to a partition that does not exist";
+    case Fault::serial:
+      return fmt::format("has the impossible serial {}", r.serial);
+    case Fault::serial_twice:
+      return fmt::format("has a serial that another one has, {}", r.serial);
+    case Fault::order:
+      return "ends before the one written before it";
+  }
+  return "";
+}
+
+/// Checks records one by one.
 class FaultFinder {
  public:
   FaultFinder(const Records& records, const RunInfo& info)
@@ -20,45 +78,40 @@ class FaultFinder {
         highest_serial_(count(records) + kMostUnfinished),
         seen_(records.size()) {}
 
-  std::optional<std::string> check(std::uint16_t partition, const OpRecord& r) {
-    if (static_cast<std::size_t>(r.kind) >= device::kOpKinds) return "is of no known kind";
-    if (static_cast<std::size_t>(r.reason) >= device::kReasons) return "has no known reason";
-    if (r.origin >= info_.origins.size())
-      return fmt::format("comes from origin {}, which does not exist", r.origin);
+  Fault check(std::uint16_t partition, const OpRecord& r) {
+    if (static_cast<std::size_t>(r.kind) >= device::kOpKinds) return Fault::kind;
+    if (static_cast<std::size_t>(r.reason) >= device::kReasons) return Fault::reason;
+    if (r.origin >= info_.origins.size()) return Fault::origin;
     const auto& origin = info_.origins[r.origin];
-    if (r.command != UINT32_MAX && r.command >= origin.lines.size())
-      return fmt::format("carries out command {} of {}", r.command, origin.lines.size());
-    if (auto fault = check_times(r)) return fault;
-    if (r.cause() && r.cause_partition >= records_.size())
-      return "has a cause in a partition that does not exist";
+    if (r.command != UINT32_MAX && r.command >= origin.lines.size()) return Fault::command;
+    if (const auto fault = check_times(r); fault != Fault::none) return fault;
+    if (r.cause() && r.cause_partition >= records_.size()) return Fault::cause_partition;
     return check_serial(home_of(r, partition, info_), r);
   }
 
  private:
-  static std::optional<std::string> check_times(const OpRecord& r) {
-    if (r.start.ps() < 0 || r.start > r.end) return "ends before it starts, or starts before 0";
-    if (r.cause() && (r.cause_instant.ps() < 0 || r.cause_instant > r.start))
-      return "starts before its cause is met";
+  static Fault check_times(const OpRecord& r) {
+    if (r.start.ps() < 0 || r.start > r.end) return Fault::times;
+    if (r.cause() && (r.cause_instant.ps() < 0 || r.cause_instant > r.start)) return Fault::cause;
     std::int64_t early = 0;
     const auto resources = device::phase_resources(r.kind);
     for (std::size_t i = 0; i + 1 < 4 && resources[i + 1] != device::Resource::none; ++i)
       early += device::phase_length(r.phase[i]).ps();
-    if (early > (r.end - r.start).ps()) return "has phases longer than itself";
+    if (early > (r.end - r.start).ps()) return Fault::phases;
     if (device::is_dma(r.kind) &&
         device::phase_length(r.phase[device::kHeldPhase]) > device::phase_length(r.phase[0]))
-      return "waits for its window longer than until its request is at the memory";
-    return {};
+      return Fault::window;
+    return Fault::none;
   }
 
-  std::optional<std::string> check_serial(std::uint16_t home, const OpRecord& r) {
-    if (home >= seen_.size()) return "belongs to a partition that does not exist";
-    if (r.serial == 0 || r.serial > highest_serial_)
-      return fmt::format("has the impossible serial {}", r.serial);
+  Fault check_serial(std::uint16_t home, const OpRecord& r) {
+    if (home >= seen_.size()) return Fault::partition;
+    if (r.serial == 0 || r.serial > highest_serial_) return Fault::serial;
     auto& seen = seen_[home];
     if (r.serial >= seen.size()) seen.resize(std::max<std::size_t>(r.serial + 1, seen.size() * 2));
-    if (seen[r.serial]) return fmt::format("has a serial that another one has, {}", r.serial);
+    if (seen[r.serial]) return Fault::serial_twice;
     seen[r.serial] = true;
-    return {};
+    return Fault::none;
   }
 
   const Records& records_;
@@ -80,9 +133,10 @@ std::optional<std::string> find_fault(const Records& records, const RunInfo& inf
     Time last;
     for (std::uint32_t id = 0; id < records[p].size(); ++id) {
       const auto& r = records[p][id];
-      auto fault = finder.check(static_cast<std::uint16_t>(p), r);
-      if (!fault && r.end < last) fault = "ends before the one written before it";
-      if (fault) return fmt::format("record {} of partition {} {}", id, p, *fault);
+      Fault fault = finder.check(static_cast<std::uint16_t>(p), r);
+      if (fault == Fault::none && r.end < last) fault = Fault::order;
+      if (fault != Fault::none)
+        return fmt::format("record {} of partition {} {}", id, p, text_of(fault, r, info));
       last = r.end;
     }
   }

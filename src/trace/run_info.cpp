@@ -2,7 +2,10 @@
 
 #include <future>
 #include <map>
+#include <memory>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "kernbench/error.hpp"
 #include "kernbench/program.hpp"
@@ -45,11 +48,15 @@ class LineTable {
   std::map<std::pair<std::string, std::uint32_t>, std::uint32_t> ids_;
 };
 
-/// Does so for every second origin, from `first` on.
-void add_fingerprints(std::vector<OriginInfo>& infos, const device::Origins& origins, std::size_t first) {
-  for (std::size_t i = first; i < origins.size(); i += 2)
-    if (const auto* program = origins[i].program; program != nullptr && origins[i].fingerprint == 0)
-      infos[i].fingerprint = program->fingerprint();
+/// What is not known yet, of so many origins from `first` on.
+void add_fingerprints(std::span<OriginInfo> infos, const device::Origins& origins, std::size_t first) {
+  std::vector<std::shared_ptr<const isa::Program>> programs;  // without a share in them
+  std::vector<OriginInfo*> of;
+  for (std::size_t i = 0; i < infos.size(); ++i)
+    if (const auto& origin = origins[first + i]; origin.program != nullptr && origin.fingerprint == 0)
+      programs.emplace_back(std::shared_ptr<void>(), origin.program), of.push_back(&infos[i]);
+  const auto fingerprints = isa::Program::fingerprints(programs);
+  for (std::size_t i = 0; i < of.size(); ++i) of[i]->fingerprint = fingerprints[i];
 }
 
 }  // namespace
@@ -76,9 +83,11 @@ RunInfo describe_run(std::string machine, const device::Origins& origins,
     }
   }
   const bool shared = threads != 1 && commands >= kWorthAThread;
+  const std::span all(info.origins);
+  const std::size_t middle = all.size() / 2;
   auto half = std::async(shared ? std::launch::async | std::launch::deferred : std::launch::deferred,
-                         [&] { add_fingerprints(info.origins, origins, 1); });
-  add_fingerprints(info.origins, origins, 0);
+                         [&] { add_fingerprints(all.subspan(middle), origins, middle); });
+  add_fingerprints(all.first(middle), origins, 0);
   half.get();
   return info;
 }
