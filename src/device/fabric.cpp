@@ -264,15 +264,11 @@ void Fabric::release(Packet& packet, int partition) {
   packet.home == partition ? home.give_back(packet) : home.hand_back(packet);
 }
 
-namespace {
-
 /// A packet that starts looks at the links of its way at once, as far as they are free (leap.cpp).
-void prefetch_states(const Route& route) {
+void Fabric::load_links(const Route& route) {
   for (std::size_t i = 1, end = std::min(route.hops.size(), kLooksAhead); i < end; ++i)
     prefetch(route.hops[i].state);
 }
-
-}  // namespace
 
 /// The next packet of a message takes the first link, which is free. Who comes at this instant has come: it is not taken back.
 void Fabric::start_packet(Message& message, Time now) {
@@ -282,7 +278,7 @@ void Fabric::start_packet(Message& message, Time now) {
   const std::int64_t p = message.next_packet_++;
   Packet& packet = take_packet(message, p, *l.domain);
   packet.tail = now;
-  prefetch_states(route);
+  load_links(route);
   route.next_offer = now + message.pace(p);
   if (first.arbitrated) [[unlikely]] {
     gate(first).arrive(packet, first);

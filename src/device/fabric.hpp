@@ -219,6 +219,7 @@ class Fabric {
 
   Packet& take_packet(Message& message, std::int64_t index, FabricDomain& here);
   void release(Packet& packet, int partition);
+  static void load_links(const Route& route);
   void start_packet(Message& message, Time now);
   void leaves(Message& message, Time at);
   void stays(Message& message);
@@ -232,6 +233,9 @@ class Fabric {
 
   // Packets that cross links without a stop (leap.cpp).
   Time leap(Packet& packet);
+  Time enter_links(Packet& packet, const Hop& from, Time now);
+  Packet* book(Message& message, Time at);
+  void unbook(Packet& packet);
   /// A link as who comes to it at some instant finds it, if nobody else comes, and when the next guest comes.
   struct Gap {
     LinkTimes* found;

@@ -11,10 +11,16 @@
 // takes no countable time is never a guest: the next of its message may come at the same instant, and these two have no order but
 // that of their events. One that was turned out goes on over idle links only: where it is crowded, entering links costs more than it
 // spares.
+//
+// A message of one packet that comes alone to its source does not ask to be chosen, if the first link will be free when the packet may
+// leave: it is a guest of that link, too (`Fabric::book`). Whoever comes to the source or the link before it has started takes that
+// back (`Source::recall_start`), and all are chosen among as ever: also who comes at the instant at which it starts, until the source
+// would have chosen.
 #include <algorithm>
 #include <utility>
 
 #include "device/fabric.hpp"
+#include "device/instant.hpp"
 
 namespace kernbench::device {
 
@@ -35,42 +41,81 @@ bool Fabric::can_be_crossed(const Hop& hop) {
 
 /// The packet has taken a link at this instant, and nobody is before it on it. When it has to be looked at again.
 Time Fabric::leap(Packet& packet) {
-  const Hop* hop = packet.hop;
-  Time length = packet.tail - packet.due;
-  if (!options_.runs || watcher_ || hop->crosses || length == Time()) return packet.due;
-  const Time now = packet.came;
+  const Hop& hop = *packet.hop;
+  if (!options_.runs || watcher_ || hop.crosses || hop.last || packet.tail == packet.due) return packet.due;
+  const Time look = enter_links(packet, (&hop)[1], packet.came);
+  return look == Time::never() ? packet.due : look;
+}
+
+/// Enters it on links from this one on, where it is at `due`, as far as it can. When it has to be looked at; `never` if it is on none.
+Time Fabric::enter_links(Packet& packet, const Hop& from, Time now) {
   const Bytes bytes = packet.full ? full_ : packet.bytes();
   Time head = packet.due;
+  Time length = packet.tail - packet.due;
   const bool noted = notes_.kept();
-  packet.leap = &hop->state->domain->leaps_.take();
-  LinkTimes* entered = packet.leap->entered.data();
+  Leap& leap = from.state->domain->leaps_.take();
+  LinkTimes* entered = leap.entered.data();
   LinkTimes* const end = entered + Leap::kMost;
-  const Message::Uneven::TailTimes* tail = packet.message->tail_times(*hop);
-  for (; !hop->last && hop[1].open && entered != end; ++hop) {
-    const Hop& next = hop[1];
-    LinkState& link = *next.state;
+  const Message::Uneven::TailTimes* tail = packet.message->tail_times(from);
+  const Hop* hop = &from;
+  for (bool more = true; more && hop->open && entered != end; ++hop) {
+    LinkState& link = *hop->state;
     if (link.passages || link.passed_until > now) break;
     if (packet.wary && (link.instant >= now || link.free_at > now)) break;
-    const Time longer = std::max(length, tail ? (++tail)->occupancy : occupancy(packet, next));
+    const Time longer = std::max(length, tail ? tail++->occupancy : occupancy(packet, *hop));
     const Gap free = gap_at(link, head);
     if (free.found->instant == now || free.found->instant == head || free.found->free_at > head) break;
-    if (head + longer > free.until) break;
+    if (head + longer > free.until || longer == Time()) break;
     length = longer;
     *entered++ = std::exchange(*free.found, {head + length, head, &packet});
     link.bytes += bytes;
-    if (noted) notes_.add(next.link, *packet.message, 1, bytes, Time());
-    head += next.forward;
+    if (noted) notes_.add(hop->link, *packet.message, 1, bytes, Time());
+    head += hop->forward;
+    more = !hop->last;
   }
-  if (hop == packet.hop) return end_leap(packet), packet.due;
-  packet.landing = hop;
+  if (hop == &from) return from.state->domain->leaps_.give_back(leap), Time::never();
+  leap.first = &from;
+  packet.leap = &leap;
+  packet.landing = hop - 1;
   packet.landing_tail = head + length;
-  return is_silent(packet, *hop) ? packet.landing_tail : head;
+  return is_silent(packet, *packet.landing) ? packet.landing_tail : head;
+}
+
+/// The message's next packet will start at `at`: as a guest of the first link, too. Null: it cannot.
+Packet* Fabric::book(Message& message, Time at) {
+  Route& route = *message.route;
+  const Hop& first = route.first();
+  FabricDomain& here = *first.state->domain;
+  Packet& packet = take_packet(message, message.next_packet_, here);
+  packet.hop = &first;
+  packet.due = packet.tail = at;
+  packet.crossing = false;
+  packet.next = packet.behind = nullptr;
+  load_links(route);
+  const Time look = enter_links(packet, first, here.partition_.now());
+  if (look == Time::never()) return release(packet, here.partition_.id()), nullptr;
+  here.partition_.schedule_at(packet, look);
+  route.next_offer = at + message.pace(message.next_packet_++);
+  leaves(message, at + std::max(occupancy(packet, first), kTick));
+  return &packet;
+}
+
+/// It does not start, after all: as if it had never been entered.
+void Fabric::unbook(Packet& packet) {
+  sim::Partition& partition = packet.hop->state->domain->partition_;
+  partition.cancel(packet);
+  leave_links(packet, *packet.leap->first);
+  end_leap(packet);
+  stays(*packet.message);
+  --packet.message->next_packet_;
+  release(packet, partition.id());
 }
 
 /// Its head is at the end of the last link that it crossed so.
 void Fabric::land(Packet& packet) {
   leave_link(packet);
-  packet.hop->state->domain->counters_.packet_hops += static_cast<std::uint64_t>(packet.landing - packet.hop);
+  packet.hop->state->domain->counters_.packet_hops +=
+      static_cast<std::uint64_t>(packet.landing + 1 - packet.leap->first);
   end_leap(packet);
   packet.hop = packet.landing;
   packet.tail = packet.landing_tail;
@@ -85,7 +130,7 @@ void Fabric::end_leap(Packet& packet) {
 /// What the link was like before this one, whose time is still to come.
 LinkTimes& Fabric::entry(Packet& guest, const LinkState& link) {
   std::size_t at = 0;
-  while (guest.hop[at + 1].state != &link) ++at;
+  while (guest.leap->first[at].state != &link) ++at;
   return guest.leap->entered[at];
 }
 
@@ -93,7 +138,7 @@ LinkTimes& Fabric::entry(Packet& guest, const LinkState& link) {
 void Fabric::leave_as_guest(Packet& packet, const Hop& hop) {
   LinkTimes* behind = hop.state;
   while (behind->guest != &packet) behind = &entry(*behind->guest, *hop.state);
-  *behind = packet.leap->entered[static_cast<std::size_t>(&hop - packet.hop - 1)];
+  *behind = packet.leap->entered[static_cast<std::size_t>(&hop - packet.leap->first)];
 }
 
 /// It is not entered on the links from this one on any more.
@@ -115,7 +160,7 @@ void Fabric::stop_before(Packet& packet, const Hop& stop) {
   leave_links(packet, stop);
   Time head = packet.due;
   Time length = packet.tail - packet.due;
-  for (const Hop* hop = packet.hop + 1; hop != &stop; ++hop) {
+  for (const Hop* hop = packet.leap->first; hop != &stop; ++hop) {
     length = std::max(length, occupancy(packet, *hop));
     head += hop->forward;
     packet.landing = hop;
@@ -167,10 +212,14 @@ bool Fabric::turn_out(LinkState& link) {
   const Time now = link.domain->partition_.now();
   bool comes_now = false;
   while (link.guest && link.instant >= now) {
-    comes_now = link.instant == now;
     Packet& packet = *link.guest;
-    const Hop* stop = packet.hop + 1;
+    const Hop* stop = packet.leap->first;
     while (stop->state != &link) ++stop;
+    if (stop == packet.hop) {  // it starts here
+      if (!packet.message->route->source->give_up_start(packet)) break;
+      continue;
+    }
+    comes_now = link.instant == now;
     stop_before(packet, *stop);
     packet.wary = !comes_now;
   }

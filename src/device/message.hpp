@@ -204,8 +204,9 @@ struct LinkTimes {
 
 /// What the links that a packet crosses without a stop were like before it.
 struct Leap {
-  static constexpr std::size_t kMost = 24;  // links; on a longer way it lands and leaps again
+  static constexpr std::size_t kMost = 25;  // links; on a longer way it lands and leaps again
   Leap* next = nullptr;                     // in a pool
+  const Hop* first = nullptr;               // of these links
   std::array<LinkTimes, kMost> entered;
 };
 
@@ -219,7 +220,7 @@ class Packet : public sim::Event {
   Message* message = nullptr;
   const Hop* hop = nullptr;      // the link it has taken last
   const Hop* landing = nullptr;  // the last of those that it crosses behind that without a stop (leap.cpp)
-  Leap* leap = nullptr;          // over those links, from the one behind `hop` on
+  Leap* leap = nullptr;    // over those links, from the one behind `hop` on; or from `hop`, if it starts so
   Packet* next = nullptr;  // in a pool; or ahead of this one on the link; or the next one to be served again
   Packet* behind = nullptr;  // on the link
   Time due;                // when its head is at the end of the link; or its last byte, if only that matters

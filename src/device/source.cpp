@@ -39,14 +39,65 @@ void Source::open(Message& message) {
   if (newest_.at != partition_.now()) newest_ = {partition_.now(), message.key_};
   settle();
   if (first_link_.free_at > partition_.now()) cut_held(message);
+  const bool alone = open_count_ == 0;
+  if (alone && (turn_ > 0 || others_turn_) && emptied_at_ != partition_.now()) begin_anew();
+  if (alone && start_by_itself(message)) return;
+  add(message);
+  if (!alone && message.key_ != newest_.first_key) put_in_order(message);
+  comes_early(message) ? partition_.schedule_at(link_is_free_, offer(message)) : ask();
+}
+
+void Source::add(Message& message) {
   ring_of(message).messages.push_back(&message);
   sole_ = ++open_count_ == 1 ? &message : nullptr;
-  if (sole_) {
-    if ((turn_ > 0 || others_turn_) && emptied_at_ != partition_.now()) begin_anew();
-  } else if (message.key_ != newest_.first_key) {
-    put_in_order(message);
+}
+
+/// A message of one packet comes alone, and it is known when the link is free and its packet may leave.
+bool Source::start_by_itself(Message& message) {
+  if (!fabric_.options_.runs || fabric_.watcher_ || message.packets_ > 1 || !others_.empty()) return false;
+  if (all_have_come_.scheduled() || link_is_free_.scheduled() || !message.route->first().open) return false;
+  const Time now = partition_.now();
+  const Time at = std::max({now, first_link_.free_at, offer(message)});
+  if (at == Time::never() || (first_link_.guest && first_link_.instant >= now)) return false;
+  starts_.next_offer = message.route->next_offer;
+  starts_.packet = fabric_.book(message, at);
+  if (!starts_.packet) return false;
+  starts_.at = at;
+  starts_.round = at == now ? partition_.round() : 0;
+  if (pause_ > 0) --pause_;
+  return true;
+}
+
+/// Whether the message that was to start by itself is open again: it is, unless it would have been chosen. Who comes then at the instant
+/// at which it started finds the source as it would be.
+bool Source::recall_start() {
+  Packet* packet = std::exchange(starts_.packet, nullptr);
+  const Time now = partition_.now();
+  if (starts_.at < now) return false;
+  Message& message = *packet->message;
+  const std::uint64_t rank = choice_rank(Chooser::source, number_);
+  if (starts_.at == now && partition_.would_have_chosen(rank, starts_.round)) {
+    has_started(message.channel);
+    emptied_at_ = now;
+    return false;
   }
-  comes_early(message) ? partition_.schedule_at(link_is_free_, offer(message)) : ask();
+  fabric_.unbook(*packet);
+  message.route->next_offer = starts_.next_offer;
+  add(message);
+  if (starts_.at == now) partition_.choose_after_all(all_have_come_, rank, starts_.round);
+  return true;
+}
+
+bool Source::give_up_start(const Packet& packet) {
+  if (starts_.packet != &packet || !recall_start()) return false;
+  if (starts_.at > partition_.now()) partition_.schedule_at(link_is_free_, starts_.at);
+  return true;
+}
+
+/// Whose turn it is next.
+void Source::has_started(Channel channel) {
+  others_turn_ = true;
+  turn_ = (static_cast<std::size_t>(channel) + 1) % kChannels;
 }
 
 /// A message of one packet comes to a free link, alone, before its packet may leave: until then there is nothing to choose, nor to plan.
@@ -189,8 +240,7 @@ void Source::start(const Turn& turn) {
   Message& message = *turn.message;
   Ring& ring = rings_[turn.channel];
   fabric_.start_packet(message, now);
-  others_turn_ = true;
-  turn_ = (turn.channel + 1) % kChannels;
+  has_started(message.channel);
   ring.next = turn.index + 1;
   if (pause_ > 0) --pause_;
   if (message.next_packet_ < message.packets_) return;

@@ -43,6 +43,9 @@ class alignas(64) Source {
   void take_turn(const PortUse& use);
   /// The head of somebody else's packet reaches the link: whatever was to start now, or later, waits for it.
   void yield();
+  /// Somebody else comes to the link before this packet, which was to start by itself, has: it is chosen among the others, and true is
+  /// returned; unless it would have started.
+  bool give_up_start(const Packet& packet);
   /// So many bytes of a source are used for a message that is alone.
   static constexpr std::size_t kOfLoneMessage = 320;
   Time now() const { return partition_.now(); }
@@ -85,8 +88,11 @@ class alignas(64) Source {
   };
 
   Ring& ring_of(const Message& message) { return rings_[static_cast<std::size_t>(message.channel)]; }
+  void add(Message& message);
   void put_in_order(Message& newcomer);
   bool comes_early(const Message& message) const;
+  bool start_by_itself(Message& message);
+  bool recall_start();
   void begin_anew();
   /// Whether it was opened at this instant.
   bool has_just_come(const Message& message) const;
@@ -101,6 +107,7 @@ class alignas(64) Source {
   bool start_next(bool older_only);
   Turn find_turn(bool older_only) const;
   void start(const Turn& turn);
+  void has_started(Channel channel);
   void start_other();
   Time turn_end(Time wanted) const;
   void hold_until(Time until);
@@ -138,6 +145,14 @@ class alignas(64) Source {
     std::uint64_t first_key = 0;
   };
   Newest newest_;
+  /// The packet of a message that is not open, for it starts by itself; or started, if that is over.
+  struct Start {
+    Packet* packet = nullptr;
+    Time at;
+    Time next_offer;          // what its route's was before
+    std::uint32_t round = 0;  // of the instant at which it starts: so many had begun when it came
+  };
+  Start starts_;
   Plan plan_;
   std::vector<Other> others_;  // oldest first; before them what is left of the one that holds the link
   bool others_turn_ = false;

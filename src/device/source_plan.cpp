@@ -132,9 +132,10 @@ std::int64_t Source::regular_rounds(const Ring& ring, std::size_t first) {
   return rounds;
 }
 
-/// Ends the plan: what has started stands, the rest is open again. What was to start at this very instant will, if
+/// Ends the plan, and that a packet starts by itself: what has started stands, the rest is open again. What was to start at this very instant will, if
 /// it is still its turn, but for what was chosen at this instant.
 void Source::settle() {
+  if (starts_.packet) recall_start();
   if (plan_.slots.empty()) return;
   const Time now = partition_.now();
   const bool is_new = plan_.made == now;

@@ -9,6 +9,7 @@ namespace kernbench::sim {
 
 namespace {
 constexpr std::uint64_t kEventsPerInterruptCheck = 1024;
+constexpr std::uint64_t kLast = ~std::uint64_t{0};  // the rank of who chooses behind all others
 
 bool later(const Letter& a, const Letter& b) {
   return std::tie(a.at, a.from, a.seq) > std::tie(b.at, b.from, b.seq);
@@ -70,20 +71,37 @@ void Partition::choose(Event& e, std::uint64_t rank) {
   choices_.push_back({rank, choices_.size(), &e});
 }
 
+bool Partition::would_have_chosen(std::uint64_t rank, std::uint32_t round) const {
+  if (this->round() != round + 1) return this->round() > round;
+  return rank < rank_;
+}
+
+void Partition::choose_after_all(Event& e, std::uint64_t rank, std::uint32_t round) {
+  if (this->round() <= round) return choose(e, rank);
+  Mailbox::seal(e, now());
+  const Choice choice{rank, 0, &e};
+  const auto after = [](const Choice& a, const Choice& b) { return b < a; };
+  choosing_.insert(std::upper_bound(choosing_.begin(), choosing_.end(), choice, after), choice);
+}
+
 /// One round: those who have asked so far. A round that was stopped goes on where it was.
 void Partition::run_choices() {
   if (choosing_.empty()) {
     std::swap(choices_, choosing_);
+    round_ = round() + 1;
+    round_at_ = now();
     // The first is taken from the back.
     std::sort(choosing_.begin(), choosing_.end(), [](const Choice& a, const Choice& b) { return b < a; });
   }
   while (!choosing_.empty() && !stop_) {
     Event& e = *choosing_.back().event;
+    rank_ = choosing_.back().rank;
     choosing_.pop_back();
     Mailbox::open(e);
     ++events_;
     e.fire();
   }
+  if (choosing_.empty()) rank_ = kLast;
 }
 
 void Partition::run_events(Time limit, const std::atomic<bool>* interrupt) {
@@ -137,6 +155,7 @@ void Partition::reset() {
   }
   destroy_processes();
   letters_sent_ = events_ = 0;
+  round_at_ = Time::from_ps(-1);
   error_ = nullptr;
   next_ = Time::never();
 }

@@ -88,6 +88,38 @@ TEST(Partition, WhatAChoiceSchedulesForTheSameInstantOpensAnotherRound) {
   EXPECT_THAT(log, ElementsAre("0 chosen in the first", "0 event", "0 chosen in the second round"));
 }
 
+// Somebody of rank 5 did not ask, before the first round of an instant. Rank 3, before its turn, has it ask after all: it chooses in that
+// round, between 3 and 7. Behind its turn, and from the next round on, it would have chosen.
+TEST(Partition, WhoDidNotAskMayAskAfterAllUntilItsTurn) {
+  Simulation sim;
+  Partition& here = sim.partition();
+  std::vector<std::string> log;
+  Note late(log, "5, after all");
+  struct Looker : Event {
+    Looker(Partition& p, std::vector<std::string>& l, std::uint64_t r, Event* n)
+        : Event(&fire), partition(p), log(l), rank(r), next(n) {}
+    static void fire(Event& e) {
+      auto& self = static_cast<Looker&>(e);
+      const bool over = self.partition.would_have_chosen(5, 0);
+      self.log.push_back(std::to_string(self.rank) + (over ? " over" : " open"));
+      if (self.rank == 3) self.partition.choose_after_all(*self.next, 5, 0);
+      if (self.rank == 7) self.partition.schedule(*self.next, Time());
+    }
+    Partition& partition;
+    std::vector<std::string>& log;
+    std::uint64_t rank;
+    Event* next;
+  } before(here, log, 0, nullptr), again(here, log, 9, nullptr), three(here, log, 3, &late),
+      seven(here, log, 7, &again);
+  here.schedule(before, Time());
+  here.choose(seven, 7);
+  here.choose(three, 3);
+  EXPECT_EQ(here.round(), 0U);
+  EXPECT_EQ(sim.run(), Outcome::drained);
+  EXPECT_THAT(log, ElementsAre("0 open", "3 open", "0 5, after all", "7 over", "9 over"));
+  EXPECT_EQ(here.round(), 1U);
+}
+
 TEST(Partition, AChoiceThatARunLeftOpenIsMadeInTheNext) {
   Simulation sim;
   Partition& here = sim.partition();

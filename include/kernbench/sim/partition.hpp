@@ -64,6 +64,12 @@ class Partition {
   /// Fires `e` at this instant when everything that happens at it has: for who must choose among those who come at one
   /// instant. The smaller rank goes first, of equal ones who asked first. It cannot be taken back.
   void choose(Event& e, std::uint64_t rank);
+  /// How many rounds of choices have begun at this instant.
+  std::uint32_t round() const { return round_at_ == now() ? round_ : 0; }
+  /// For who was so sure of a choice that it did not ask for it, when `round` rounds of this instant had begun: whether it would have
+  /// been made by now; and asks for it after all, as if it had then, if not.
+  bool would_have_chosen(std::uint64_t rank, std::uint32_t round) const;
+  void choose_after_all(Event& e, std::uint64_t rank, std::uint32_t round);
   /// Takes back an event of this partition; false if it was not scheduled here. A posted letter cannot be
   /// taken back.
   bool cancel(Event& e) { return queue_.cancel(e); }
@@ -115,8 +121,11 @@ class Partition {
       return rank != other.rank ? rank < other.rank : asked < other.asked;
     }
   };
-  std::vector<Choice> choices_;   // of this instant
-  std::vector<Choice> choosing_;  // of the round that is under way
+  std::vector<Choice> choices_;        // of this instant
+  std::vector<Choice> choosing_;       // of the round that is under way
+  std::uint32_t round_ = 0;            // its number,
+  Time round_at_ = Time::from_ps(-1);  // its instant,
+  std::uint64_t rank_ = 0;             // and the rank of the choice that is being made, or was made last
   std::uint64_t letters_sent_ = 0;
   std::uint64_t events_ = 0;
   bool stop_ = false;
