@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <span>
 #include <utility>
 
@@ -276,6 +277,7 @@ void Pe::enqueue(isa::CommandIndex index, Queue queue, const Cause& issue) {
   order.move_to(queue);
   ++issued_count_;
   queues_[queue].push_back(order);
+  note_occupied(queue);
   if (order.kind == isa::CommandKind::ipcq_recv) {
     order.port = nullptr;
     unclaimed_.push_back(&order);
@@ -430,6 +432,7 @@ void Pe::start_first(Queue queue) {
   OrderQueue& waiting = queues_[queue];
   while (waiting.first && !aborted_ && can_start(waiting, queue)) {
     Order& order = waiting.pop_front();
+    note_occupied(queue);
     prefetch(waiting.first);  // it is looked at as soon as this one is on its way
     start(order);
     if (hold_.is_over_by_start(queue)) progressed();
@@ -446,14 +449,22 @@ void Pe::start(Order& order) {
   op.start();
 }
 
-/// A command has retired, or something else has ended.
+/// A command has retired, or something else has ended. Most queues are empty.
 void Pe::start_all(isa::CommandIndex retired) {
-  const OrderQueue* const all = queues_.data();
-  const std::size_t count = queues_.size();
-  for (Queue queue = 0; queue < count; ++queue) {
-    const isa::CommandIndex waits_for = all[queue].waits_for;
+  const auto look_at = [&](Queue queue) {
+    const isa::CommandIndex waits_for = queues_[queue].waits_for;
     if (waits_for == retired || waits_for == OrderQueue::kAnything) start_ready(queue);
-  }
+  };
+  for (std::uint64_t left = occupied_; left != 0; left &= left - 1)
+    look_at(static_cast<Queue>(std::countr_zero(left)));
+  for (Queue queue = kBits; queue < queues_.size(); ++queue) look_at(queue);
+}
+
+/// A command has come to a queue, or has left it.
+void Pe::note_occupied(Queue queue) {
+  if (queue >= kBits) return;
+  const std::uint64_t bit = std::uint64_t{1} << queue;
+  occupied_ = queues_[queue].first ? occupied_ | bit : occupied_ & ~bit;
 }
 
 OpRecord Pe::record_of(const Op& op, OpKind kind) const {

@@ -134,6 +134,7 @@ class Pe : private RoomListener, private QueueUser, private StreamUser {
   void on_channel_left() override { start_all(); }
   void on_streamed(OpRef last) override;
   void start_all(isa::CommandIndex retired = isa::kNone);
+  void note_occupied(Queue queue);
   isa::CommandIndex last_producer(const isa::Command& command) const;
   isa::CommandIndex missing(const Order& order) const;
   bool is_ready(const Order& order) const;
@@ -212,6 +213,8 @@ class Pe : private RoomListener, private QueueUser, private StreamUser {
   const isa::Program* program_ = nullptr;  // the task's,
   std::uint32_t origin_ = 0;               // and its origin
   std::vector<OrderQueue> queues_;
+  static constexpr Queue kBits = 64;
+  std::uint64_t occupied_ = 0;  // a bit for each of the first queues: whether commands are in it
   Retirements retired_;
   std::vector<std::uint32_t> readers_left_;  // per value
   ByteBook memory_in_use_;

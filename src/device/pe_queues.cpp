@@ -84,8 +84,10 @@ void Pe::claim_messages() {
     receive.claim(*port);
     if (!receive.from_any()) continue;
     queues_[receive.in].pop_front();
+    note_occupied(receive.in);
     receive.move_to(receives_of(port->index));
     queues_[receive.in].insert(receive);
+    note_occupied(receive.in);
   }
   if (claimed == 0) return;
   const bool held_back = claimed > 1 || unclaimed_.size() > 1;
