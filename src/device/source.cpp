@@ -44,7 +44,7 @@ void Source::open(Message& message) {
   if (alone && start_by_itself(message)) return;
   add(message);
   if (!alone && message.key_ != newest_.first_key) put_in_order(message);
-  comes_early(message) ? partition_.schedule_at(link_is_free_, offer(message)) : ask();
+  ask();
 }
 
 void Source::add(Message& message) {
@@ -98,16 +98,6 @@ bool Source::give_up_start(const Packet& packet) {
 void Source::has_started(Channel channel) {
   others_turn_ = true;
   turn_ = (static_cast<std::size_t>(channel) + 1) % kChannels;
-}
-
-/// A message of one packet comes to a free link, alone, before its packet may leave: until then there is nothing to choose, nor to plan.
-bool Source::comes_early(const Message& message) const {
-  if (!sole_ || message.packets_ > 1 || !others_.empty()) return false;
-  if (all_have_come_.scheduled() || link_is_free_.scheduled()) return false;
-  const Time now = partition_.now();
-  const Time first = offer(message);
-  if (first <= now || first == Time::never()) return false;
-  return !first_link_.passages && first_link_.passed_until <= now && first_link_.free_at <= now;
 }
 
 void Source::hear_of(Message& message) {

@@ -90,7 +90,6 @@ class alignas(64) Source {
   Ring& ring_of(const Message& message) { return rings_[static_cast<std::size_t>(message.channel)]; }
   void add(Message& message);
   void put_in_order(Message& newcomer);
-  bool comes_early(const Message& message) const;
   bool start_by_itself(Message& message);
   bool recall_start();
   void begin_anew();
