@@ -106,6 +106,7 @@ Time Dispatcher::hold_at(const Train& train, const Hop& hop) const {
   const LinkState& link = *hop.state;
   const Time first = train.arrival(train.run.first);
   if (std::max(link.free_at, link.passed_until) > first) return Time::never();
+  if (hop.before > Time() && link.free_at == first && train.route().may_coincide(hop)) return Time::never();
   if (is_clear(link, first)) return Time();
   Time hold;
   for (const Passage* p = link.passages; p; p = p->next)
@@ -209,7 +210,7 @@ Time Dispatcher::busy_until(LinkState& link, Time at, std::uint64_t key) {
 void Dispatcher::make_way(LinkState& link, Time at, std::uint64_t key, Time until) {
   for (Passage* p = link.passages; p;) {
     const std::int64_t next = p->behind(at, key);
-    if (!p->queues() && next < p->train->run.end && p->begin(next) < until) {
+    if (!p->queues() && next < p->train->run.end && p->is_in_way(next, key, until)) {
       give_way(*p, next, at);
       p = link.passages;  // others may have gone, too
     } else {
@@ -221,7 +222,7 @@ void Dispatcher::make_way(LinkState& link, Time at, std::uint64_t key, Time unti
 
 bool Dispatcher::is_clear(const LinkState& link, Time by) const {
   for (const Passage* p = link.passages; p; p = p->next)
-    if (p->queues() ? p->train->fed < p->train->run.end : p->through > by) return false;
+    if (p->queues() ? p->train->fed < p->train->run.end : !p->is_over(by)) return false;
   return true;
 }
 

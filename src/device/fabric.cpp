@@ -5,6 +5,7 @@
 
 #include "device/arbiter.hpp"
 #include "device/credit_link.hpp"
+#include "device/instant.hpp"
 #include "device/prefetch.hpp"
 #include "kernbench/error.hpp"
 
@@ -413,8 +414,9 @@ Time Fabric::serve(Packet& packet, const Hop& hop, Time head_arrival) {
   LinkState& l = *hop.state;
   prefetch_behind(hop);
   const Time tail_arrival = packet.tail;
+  const std::uint64_t key = hop.before == Time() ? kLastOfInstant : packet.message->key_;
 
-  const Time start = std::max(head_arrival, l.busy_until(head_arrival, packet.message->key_));
+  const Time start = std::max(head_arrival, l.busy_until(head_arrival, key));
   const Time end = std::max(start + occupancy(packet, hop), tail_arrival);
   packet.link_was_free_at = l.free_at;
   packet.tail_before_link = tail_arrival;
@@ -426,7 +428,7 @@ Time Fabric::serve(Packet& packet, const Hop& hop, Time head_arrival) {
   ++l.domain->counters_.packet_hops;
   if (watcher_) [[unlikely]]
     watcher_->on_link(*packet.message, packet.index, hop, start, end);
-  l.take_until(head_arrival, packet.message->key_, end);
+  l.take_until(head_arrival, key, end);
 
   packet.hop = &hop;
   packet.tail = end + hop.forward;

@@ -13,6 +13,9 @@ namespace kernbench::device {
 /// From an instant to the next one there is.
 constexpr Time kTick = Time::from_ps(1);
 
+/// A key behind those of all messages: who starts at a link goes behind all whose heads come to it at the same instant.
+constexpr std::uint64_t kLastOfInstant = ~std::uint64_t{0};
+
 enum class Chooser : std::uint8_t {
   memory,  // which requests it serves first; by node
   turns,   // which bursts its pseudo-channels take; by node

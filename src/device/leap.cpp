@@ -9,8 +9,9 @@
 // the others where they are, and meets them, if at all, when it comes alone. Who comes alone and is through before the next guest
 // comes leaves it, too. Each guest keeps what the link was like before it, the link what it is like behind the last one. A packet that
 // takes no countable time is never a guest: the next of its message may come at the same instant, and these two have no order but
-// that of their events. One that was turned out goes on over idle links only: where it is crowded, entering links costs more than it
-// spares.
+// that of their events. For the same reason nobody is a guest of a link so fast that is free only when it comes: the one before it may be
+// of its message, and take the link for no time at that very instant. One that was turned out goes on over idle links only: where it is
+// crowded, entering links costs more than it spares.
 //
 // A message of one packet that comes alone to its source does not ask to be chosen, if the first link will be free when the packet may
 // leave: it is a guest of that link, too (`Fabric::book`). Whoever comes to the source or the link before it has started takes that
@@ -65,6 +66,7 @@ Time Fabric::enter_links(Packet& packet, const Hop& from, Time now) {
     const Time longer = std::max(length, tail ? tail++->occupancy : occupancy(packet, *hop));
     const Gap free = gap_at(link, head);
     if (free.found->instant == now || free.found->instant == head || free.found->free_at > head) break;
+    if (free.found->free_at == head && packet.message->route->may_coincide(*hop)) break;
     if (head + longer > free.until || longer == Time()) break;
     length = longer;
     *entered++ = std::exchange(*free.found, {head + length, head, &packet});
@@ -170,13 +172,13 @@ void Fabric::stop_before(Packet& packet, const Hop& stop) {
   partition.schedule_at(packet, head);
 }
 
-/// Whether who comes alone at this instant is through before the next guest comes, and need not turn any out. If somebody else has
-/// come at this instant, the simple path decides.
+/// Whether who comes alone at this instant is through before the next guest comes, and need not turn any out; also if it takes no time, it
+/// has to have the link before that. If somebody else has come at this instant, the simple path decides.
 bool Fabric::fits(const Packet& packet, const Hop& hop, const Gap& gap, Time now) const {
   const LinkState& link = *hop.state;
   if (gap.until == Time::never() || gap.found->instant == now || link.passages) return false;
   const Time start = std::max({now, gap.found->free_at, link.passed_until});
-  return std::max(start + occupancy(packet, hop), packet.tail) <= gap.until;
+  return start < gap.until && std::max(start + occupancy(packet, hop), packet.tail) <= gap.until;
 }
 
 /// Serves it as if the link had no later guests, and notes it below them. How long it has to wait.

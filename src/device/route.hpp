@@ -142,6 +142,12 @@ struct alignas(64) Route : SignalRoute {
     const Time alone = bandwidths[hop.bandwidth].time_for(format.begin(p), format.end(p, bytes));
     return std::min(alone, pace.of(p, bytes));
   }
+  /// Whether packets of a message may take a hop at one instant, one after the other: the first of them for no countable time. Then they
+  /// are at its end at one instant, too, and nothing but the order of their events tells them apart.
+  bool may_coincide(const Hop& hop) const {
+    return hop.full == Time::never() &&
+           PacketTimes(bandwidths[hop.bandwidth], pace.format()).may_take_no_time();
+  }
   /// How long the packet occupies a hop if it waited nowhere: its tail comes as the slowest link so far let it.
   Time length(const Hop& hop, std::int64_t p, Bytes bytes) const {
     if (hop.longest != Time::never() && is_full(p, bytes)) return hop.longest;

@@ -11,8 +11,6 @@ namespace kernbench::device {
 
 namespace {
 
-constexpr std::uint64_t kLastOfInstant = ~std::uint64_t{0};
-
 /// Of two that came at one instant. Writes of one issuer may end at one instant, in any order of events: the older one is acknowledged
 /// first, and both before data goes there.
 bool goes_before(const Message& a, const Message& b) {

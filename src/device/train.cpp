@@ -43,9 +43,18 @@ std::int64_t Passage::behind(Time at, std::uint64_t key) const {
   return after(waits_for(key) ? at - Time::from_ps(1) : at);
 }
 
+bool Passage::is_over(Time by) const {
+  return through < by || train->empty() || (through == by && begin(train->last()) < by);
+}
+
+bool Passage::is_in_way(std::int64_t p, std::uint64_t key, Time until) const {
+  if (begin(p) != until || key != train->message->key()) return begin(p) < until;
+  return train->route().may_coincide(*hop);
+}
+
 Time Passage::delays(const Train& other, Time first) const {
   const Train& t = *train;
-  if (t.empty() || end(t.last()) <= first) return {};
+  if (is_over(first)) return {};
   if (arrival(t.run.first) > first + span(other.run)) return {};
   const Time period = t.run.timing.period;
   if (period == Time() || period != other.run.timing.period) return Time::never();
@@ -63,7 +72,7 @@ Time Passage::delays(const Train& other, Time first) const {
 
 bool Passage::leaves_room(const Train& other, Time first, Time time) const {
   const Train& t = *train;
-  if (t.empty() || end(t.last()) <= first) return true;
+  if (is_over(first)) return true;
   if (begin(t.run.first) >= first + span(other.run) + time) return true;
   const Time period = t.run.timing.period;
   if (period == Time() || period != other.run.timing.period) return false;

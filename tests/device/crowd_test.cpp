@@ -92,11 +92,13 @@ class Crowd : Random {
   FabricCounters counters() const { return world_.fabric.counters(); }
 
  private:
-  /// Some have links so fast that a packet takes no time that could be counted.
+  /// Some have links so fast that a packet takes no time that could be counted; half of these have slow ones, too.
   std::vector<std::string> machine() {
     const bool odd = pick(0, 2) == 0;
     const int fast = pick(0, 7) ? 0 : pick({16'000, 20'001, 100'000, 1'000'000});
+    const bool mixed = fast && pick(0, 1);
     const auto gbs = [&] {
+      if (mixed && pick(0, 1)) return fmt::format("{}", pick({1, 64, 128, 256, 4000}));
       return fast  ? fmt::format("{}", fast)
              : odd ? fmt::format("{}.{}", pick({1, 20, 127, 400, 4000}), pick(0, 9))
                    : fmt::format("{}", pick({32, 64, 128, 256, 512, 1024}));
