@@ -93,15 +93,6 @@ void Pe::begin(ProgramTask& task) {
   engine_free_.assign(queues_.size(), program_start_);
 }
 
-namespace {
-
-/// Such a receive takes what is there when it is issued.
-bool is_from_any(const isa::Command& command) {
-  return command.kind == isa::CommandKind::ipcq_recv && command.detail == isa::kNone;
-}
-
-}  // namespace
-
 /// Issues every command, waiting where it must; what it waited for last is the cause of what follows.
 ///
 /// What does not hold it now will not do so later, for only the CPU itself takes scratch and room. So it runs ahead of the present: it
@@ -215,7 +206,8 @@ bool Pe::is_held(const Hold& by) const {
 void Pe::progressed() {
   if (is_held(hold_)) return;
   const bool issues = hold_.what == Hold::until_room || hold_.what == Hold::until_scratch;
-  issues&& runs_ahead_ ? progress_.resume() : progress_.notify();
+  if (runs_ahead_ && issues) return progress_.resume();
+  progress_.notify();
 }
 
 Pe::Queue Pe::queue_for(const isa::Command& command) const {
@@ -286,23 +278,10 @@ void Pe::enqueue(isa::CommandIndex index, Queue queue, const Cause& issue) {
   start_ready(order.in);
 }
 
-namespace {
-
-/// Such commands touch no memory, unless they name an address.
-bool is_of_tiles(const isa::Program& program, const isa::Command& command) {
-  if (command.kind == isa::CommandKind::ipcq_send)
-    return program.value(command.read[0]).kind == isa::ValueKind::tile;
-  if (command.kind == isa::CommandKind::ipcq_recv)
-    return program.value(command.result).kind == isa::ValueKind::tile;
-  return command.kind == isa::CommandKind::math;
-}
-
-}  // namespace
-
 /// Whether the command touches any.
 bool Pe::note_memory_use(isa::CommandIndex index) {
   const isa::Command& command = program().command(index);
-  if (is_of_tiles(program(), command)) return false;
+  if (command.kind == isa::CommandKind::math) return false;
   std::array<isa::Access, 3> bytes;
   const int count = isa::accesses(program(), command, bytes);
   memory_in_use_.note(index, std::span(bytes).first(static_cast<std::size_t>(count)));

@@ -8,6 +8,11 @@
 
 namespace kernbench::device {
 
+/// Such a receive takes what is there when it is issued.
+inline bool is_from_any(const isa::Command& command) {
+  return command.kind == isa::CommandKind::ipcq_recv && command.detail == isa::kNone;
+}
+
 /// A command that has been issued and waits in a queue. As many of these wait as queues are deep: one cache line.
 struct alignas(64) Pe::Order {
   void issue(const Cause& by) {
@@ -25,7 +30,7 @@ struct alignas(64) Pe::Order {
     port = &from;
     number = from.receives.claim();
   }
-  bool from_any() const { return command->detail == isa::kNone; }
+  bool from_any() const { return is_from_any(*command); }
 
   Order* next = nullptr;  // in its queue, or idle
   const isa::Command* command = nullptr;

@@ -37,7 +37,7 @@ void Pe::open_ports_of(const InstalledWiring& wiring) {
 QueuePort& Pe::port_of(Queue queue) const { return *ports_[(queue - kEngines) / 2]; }
 
 Pe::Queue Pe::queue_of_port(const isa::Command& command) const {
-  if (command.detail == isa::kNone) return queues_.size() - 1;  // receives from any direction
+  if (is_from_any(command)) return queues_.size() - 1;
   const int port = task_->queues->ends[command.detail];
   return command.kind == isa::CommandKind::ipcq_send ? sends_of(port) : receives_of(port);
 }
