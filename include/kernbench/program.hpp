@@ -243,12 +243,13 @@ class Program {
   std::size_t memory_bytes() const;
   /// Whether they have all but addresses and the PE in common, in the host's memory.
   bool shares_with(const Program& other) const { return body_ == other.body_; }
-  /// What they have in common then: to recognise it, not to look at.
+  /// An identity of the part they share: compare it, do not look inside.
   std::shared_ptr<const void> shared_part() const { return body_; }
   /// A hash of all of the above; of source files only the name counts, not the folder. Equal programs have
   /// equal fingerprints, on any machine.
   std::uint64_t fingerprint() const;
-  /// Those of several programs: quicker than one by one where neighbours share all but addresses.
+  /// The fingerprint of each program. Faster than one call each where neighbours share all but their
+  /// addresses.
   static std::vector<std::uint64_t> fingerprints(std::span<const std::shared_ptr<const Program>> programs);
   /// Whether they are alike in everything.
   friend bool operator==(const Program& a, const Program& b);
@@ -305,7 +306,7 @@ class Program {
   std::vector<std::uint64_t> run_addresses_;
 
   static const std::shared_ptr<const Body>& no_body();
-  /// Of programs that share all but addresses.
+  /// The programs must share all but their addresses and PEs.
   template <std::size_t N>
   static std::array<std::uint64_t, N> fingerprints_of(const std::array<const Program*, N>& programs);
 };

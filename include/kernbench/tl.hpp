@@ -85,8 +85,9 @@ struct Environment {
   std::vector<Ptr> tensors;   // all tensor arguments, also those of which this PE holds nothing
   ScalarSource scalars;       // not given: load_scalar is an error
   MemorySource memory;        // not given: peek is an error
-  const isa::Program* like =
-      nullptr;  // probably alike: what is, the program shares with it; not looked at later
+  /// A program that is probably alike, such as the one before. The new one shares with it what is the same.
+  /// It may go when the context has been made.
+  const isa::Program* like = nullptr;
 };
 
 /// Lanes of a transfer that may lie anywhere, in row-major order of its shape: the address of each in bytes, and

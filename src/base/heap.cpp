@@ -14,7 +14,7 @@
 namespace kernbench {
 namespace {
 
-// Of addresses: the most that glibc takes. Memory comes as pages are touched.
+// The largest number of addresses that glibc reserves at once. Memory is used only when pages are touched.
 constexpr std::int64_t kMostReserve = 2047 << 20;
 constexpr int kLargestPiece = 32 << 20;  // the most that glibc allows to come from the heap
 

@@ -43,7 +43,7 @@ std::int64_t left_of_limit(int resource, std::int64_t pages) {
   return static_cast<std::int64_t>(limit.rlim_cur) - pages * ::sysconf(_SC_PAGESIZE);
 }
 
-/// Of all addresses, and of those for data alone.
+/// The smaller of two limits: on all addresses, and on those for data.
 std::int64_t left_of_limits() {
   std::int64_t all = 0, resident = 0, shared = 0, code = 0, library = 0, data = 0;
   std::ifstream("/proc/self/statm") >> all >> resident >> shared >> code >> library >> data;

@@ -36,8 +36,8 @@ Queues queues_of(const topology::Graph& graph, const device::WiringPtr& wiring, 
 LaunchCounter::LaunchCounter(runtime::Engine& engine)
     : engine_(engine), nothing_(engine.machine(), engine.device().graph()) {}
 
-/// Notes in whose memory the bytes begin, which decides where they all are; null: nobody's. It tries the storage that was found last
-/// first.
+/// Finds the memory of these bytes and notes its storage in `found`: null if they begin in none. The storage
+/// where they begin decides for all of them. The one found last is tried first.
 bool LaunchCounter::find(PeCoord pe, address::VirtAddr begin, Bytes size,
                          std::vector<address::PhysPiece>& out, Storages& found) const {
   if (!found.empty() && found.back() && found.back()->find(pe, begin, size, out)) return true;

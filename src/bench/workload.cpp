@@ -66,7 +66,7 @@ class Workload::Counter {
     return {begin, begin + static_cast<std::uint64_t>(move.span.count())};
   }
 
-  /// Those that follow each other and touch are looked up together.
+  /// Moves that follow each other in the program and whose bytes touch are looked up together.
   void add_moves() {
     const std::vector<Move>& moves = outline_->moves;
     for (std::size_t first = 0, last = 0; first < moves.size(); first = last) {
@@ -80,7 +80,7 @@ class Workload::Counter {
     }
   }
 
-  /// Mostly all of it lies in one piece of memory: then one look finds that for all of them.
+  /// Mostly all the bytes lie in one piece of memory: then one look-up is enough for all these moves.
   void add_together(std::span<const Move> moves, Range all) {
     const std::optional<NodeId> memory = memory_of(all);
     if (!memory && moves.size() > 1) {
@@ -107,7 +107,7 @@ class Workload::Counter {
     return memory_of(pieces_[0].begin + (size - 1_B)) == memory ? std::optional(memory) : std::nullopt;
   }
 
-  /// What is not in the outline.
+  /// A command that the outline leaves to each program.
   void add(const isa::Command& command) {
     switch (command.kind) {
       case CommandKind::dma_read:
@@ -152,7 +152,7 @@ class Workload::Counter {
     for_queue_ = false;
   }
 
-  /// Lanes that lie anywhere.
+  /// A transfer whose lanes have addresses of their own.
   void add_scattered(const isa::Command& command, Direction direction) {
     std::array<isa::Access, 3> touched;
     if (isa::accesses(program_, command, touched) == 0) return;

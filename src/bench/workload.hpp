@@ -49,8 +49,8 @@ struct PeWork {
 
 class Workload {
  public:
-  /// Copies of an empty one share what it has looked up in the machine, and what they have seen of programs. Not for several
-  /// threads at once.
+  /// Copies of an empty one share what was looked up in the machine and the outlines of programs. They must
+  /// stay on one thread.
   Workload(const topology::Machine& machine, const topology::Graph& graph);
 
   /// Adds the program of one PE of the launch. What it does with bytes that are not mapped is left out: running it

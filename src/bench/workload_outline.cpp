@@ -51,7 +51,7 @@ class Workload::Outline::Maker {
   }
 
  private:
-  /// Lanes that lie anywhere are where each program's own addresses say.
+  /// Lanes with addresses of their own lie elsewhere in each program: the command is only listed.
   void add_move(isa::CommandIndex i, Direction direction) {
     const isa::Command& command = program_.command(i);
     if (!program_.run_addresses(command).empty()) {
@@ -198,7 +198,7 @@ Workload::Outline::Outline(const Rates& rates, const isa::Program& program)
   for (isa::CommandIndex i = 0; i < commands; ++i) maker.add(i);
 }
 
-/// A long one is not kept.
+/// A very long outline is made but not kept.
 std::shared_ptr<const Workload::Outline> Workload::OutlineBook::of(const Rates& rates,
                                                                    const isa::Program& program) {
   constexpr std::size_t kMostKept = 16384;

@@ -1,4 +1,5 @@
-// What a program asks for whatever its addresses are: counted once for programs that differ in addresses alone.
+// What a program asks for, without its addresses: counted once for all programs that differ in addresses
+// alone.
 #pragma once
 
 #include <algorithm>
@@ -61,7 +62,8 @@ struct Workload::Rates {
   Bytes request, ack;  // on a link
 };
 
-/// Moves from one place to the next, which may lie anywhere, are left to who knows the addresses.
+/// Transfers whose lanes have addresses of their own are only listed (`others`): each program's addresses
+/// decide.
 struct Workload::Outline {
   Outline(const Rates& rates, const isa::Program& program);
 
@@ -69,9 +71,9 @@ struct Workload::Outline {
   struct Move {
     isa::CommandIndex command;
     Direction direction;
-    Bytes first, span;  // what it touches: from so far behind its address on, so much
-    Bytes bytes;        // that it moves
-    Bytes largest;      // of a message
+    Bytes first, span;  // the bytes it touches begin `first` behind its address, and are `span` long
+    Bytes bytes;        // how many of these it moves
+    Bytes largest;      // the largest message it makes
   };
 
   PeWork work;
@@ -80,13 +82,13 @@ struct Workload::Outline {
   Bytes tcm_read, tcm_write;                          // by the units
   bool has_gemm_bound = true, has_math_bound = true;  // of all of its work
   std::vector<Move> moves;
-  std::vector<isa::CommandIndex> others;  // that move bytes of memory as well
+  std::vector<isa::CommandIndex> others;  // commands that each program must look at with its own addresses
 
  private:
   class Maker;
 };
 
-/// Those of the programs that came last.
+/// The outlines of the few programs seen last.
 class Workload::OutlineBook {
  public:
   std::shared_ptr<const Outline> of(const Rates& rates, const isa::Program& program);

@@ -4,7 +4,8 @@
 
 namespace kernbench::data {
 
-/// A node that reaches over `at` is cut there; `after` is the first that begins at `at` or behind it, before and after.
+/// If a node reaches over `at`, cuts it there. `after` is the first node that begins at `at` or later.
+/// Returns the first such node after the cut.
 AccessMap::Map::iterator AccessMap::cut_before(Map::iterator after, std::uint64_t at) {
   if (after == nodes_.begin()) return after;
   auto& before = std::prev(after)->second;
@@ -14,7 +15,7 @@ AccessMap::Map::iterator AccessMap::cut_before(Map::iterator after, std::uint64_
   return nodes_.emplace_hint(after, at, std::move(upper));
 }
 
-/// The same, looked for from `first` on: what lies between will be looked at anyway.
+/// The same, but walks from `first` to `at`: the caller visits these nodes anyway.
 AccessMap::Map::iterator AccessMap::cut_behind(Map::iterator first, std::uint64_t at) {
   while (first != nodes_.end() && first->first < at) ++first;
   return cut_before(first, at);

@@ -50,7 +50,7 @@ class HazardDetector::Detector {
 
  private:
   const isa::Program& program(const Event& event) { return *facts_.origin(event.origin).program; }
-  /// The same, quicker.
+  /// The same, from the order of events. Only for an event that the order has been told of.
   const isa::Program& program_of_ended(const Event& event) { return *order_.program_of(event); }
   void queue_operation(const device::OpRecord& record, const Event& event);
   void transfer(const device::OpRecord& record, const Event& event);

@@ -73,7 +73,8 @@ class MemoryOrder {
     isa::CommandIndex last_fence = 0;         // among those passed
     std::vector<Step> steps;                  // by command
     std::vector<isa::CommandIndex> receives;  // in the order they ended
-    /// Commands that touched the same bytes as an earlier one, with that; the first so many in the order of the later one.
+    /// Pairs (later, earlier) of commands that touched the same bytes. The first `overlaps_in_order` are
+    /// sorted.
     std::vector<std::pair<isa::CommandIndex, isa::CommandIndex>> overlaps;
     std::size_t overlaps_in_order = 0;
   };

@@ -27,7 +27,8 @@ class PieceFinder {
  public:
   explicit PieceFinder(RunFacts& facts) : facts_(facts) {}
 
-  /// The pieces of a dma command; those of `find_dma` are there until it is called again.
+  /// The pieces of a dma command. `find_dma` keeps the result in this object: valid until the next call of
+  /// either.
   Pieces of_dma(std::uint32_t origin, const isa::Program& program, const isa::Command& dma) {
     return find_dma(origin, program, dma);
   }

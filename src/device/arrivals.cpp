@@ -27,7 +27,9 @@ void Access::on_run_cut(std::int64_t from, std::int64_t end) {
   memory_->on_news();
 }
 
-/// They all come over the memory's one link, but one may be told of when its head is there, and one before it when it is all there.
+/// Packets arrive in order, for a memory has one link. But they are announced at different times: some when
+/// the head is there, the last one of a message when all of it is. So one may be announced before an earlier
+/// one.
 void Arrivals::packet(Access& access, std::int64_t packet, Time tail) {
   auto at = lone_.end();
   while (at != lone_.begin() + static_cast<std::ptrdiff_t>(next_lone_) && at[-1].tail > tail) --at;

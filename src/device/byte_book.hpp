@@ -1,4 +1,4 @@
-// Which bytes of memory a PE's commands touch: those that have been issued and have not retired.
+// Which bytes of memory the commands of a PE touch, from the issue of a command until it retires.
 #pragma once
 
 #include <algorithm>
@@ -11,11 +11,11 @@
 
 namespace kernbench::device {
 
-/// Accesses to overlapping bytes keep program order, but for two that read. Many commands may wait while few conflict: what is
-/// looked at for each is small, and mostly the command that is asked for is among the oldest.
+/// Accesses to overlapping bytes keep program order, unless both read. Many commands wait and few conflict,
+/// so an entry is small and a search is a plain walk: the command asked for is mostly among the oldest.
 class ByteBook {
  public:
-  /// In program order.
+  /// Commands must be noted in program order.
   void note(isa::CommandIndex command, std::span<const isa::Access> touched) {
     for (const isa::Access& bytes : touched) uses_.push_back({bytes.begin, bytes.end, command, bytes.write});
   }

@@ -291,7 +291,8 @@ void Fabric::start_packet(Message& message, Time now) {
   if (packet.is_last()) leaves(message, std::max(l.free_at, now + kGrace));
 }
 
-/// The last byte of a message will have left its sender. If nobody waits for that, its lane knows until when others have to.
+/// The last byte of a message will leave its sender at `at`. That is an event if somebody waits for it; else
+/// the lane only remembers the time.
 void Fabric::leaves(Message& message, Time at) {
   if (message.is_missed() || (message.lane_ && !options_.runs))
     message.route->first().state->domain->partition_.schedule_at(message.leaving(), at);
@@ -299,7 +300,7 @@ void Fabric::leaves(Message& message, Time at) {
     message.lane_->left_at_ = at;
 }
 
-/// It will not, after all: not all of its packets have started.
+/// Takes `leaves` back: not all packets of the message have started.
 void Fabric::stays(Message& message) {
   message.route->first().state->domain->partition_.cancel(message.leaving());
   if (message.lane_) message.lane_->left_at_ = Time::never();
@@ -389,8 +390,8 @@ void Fabric::serve_again(Packet* first) {
   }
 }
 
-/// Whether nothing happens when its head is at the end of this hop: only the last byte of the message matters there. Who looks at packets
-/// is told of this one when it is all there, which is early enough.
+/// Whether nothing happens when the head of the packet is at the end of this hop: only the last byte of the
+/// message matters there. A receiver that looks at packets is told of this one when all of it is there.
 bool Fabric::is_silent(const Packet& packet, const Hop& hop) const {
   return hop.last && !hop.crosses && packet.is_last() && !notes_.kept() &&
          (options_.runs || !packet.message->is_looked_at());

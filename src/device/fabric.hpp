@@ -30,7 +30,7 @@
 namespace kernbench::device {
 
 struct FabricOptions {
-  bool runs = true;  // move packets as trains where that changes nothing
+  bool runs = true;  // take every shortcut that changes no result: trains, leaps, CPUs that run ahead
 };
 
 /// What a link has carried.
@@ -126,7 +126,7 @@ class Fabric {
   static Time lookahead(const topology::Graph& graph);
 
   const topology::Graph& graph() const { return graph_; }
-  /// Whether what is known ahead makes no events, here and in what is connected to it.
+  /// Whether shortcuts may be taken, in the fabric and in components that use it.
   bool takes_shortcuts() const { return options_.runs; }
   Bytes packet_bytes() const { return spec_.packet.payload; }
   sim::Partition& partition_of(topology::NodeId node) {
@@ -163,8 +163,8 @@ class Fabric {
     if (spec_.request == 0_B) return signal(route, event);
     run_errand(static_cast<Route&>(route), event, {spec_.request, Purpose::request, channel, rank});
   }
-  /// The acknowledgement of what will be in the memory at `at`, if it can still be taken back until then, by cancelling the event:
-  /// else it is not sent.
+  /// Sends the acknowledgement of a write that will be in the memory at `at`, now already. Until `at` it is
+  /// taken back by cancelling `event`. False, and nothing sent, if it could not be taken back.
   bool acknowledge_ahead(const SignalRoute& route, sim::Event& event, Time at);
   void acknowledge(SignalRoute& route, sim::Event& event, Channel channel, std::uint32_t rank,
                    std::uint64_t about) {
@@ -236,7 +236,8 @@ class Fabric {
   Time enter_links(Packet& packet, const Hop& from, Time now);
   Packet* book(Message& message, Time at);
   void unbook(Packet& packet);
-  /// A link as who comes to it at some instant finds it, if nobody else comes, and when the next guest comes.
+  /// What somebody finds who comes to a link at some instant, between its guests; and when the next guest
+  /// comes.
   struct Gap {
     LinkTimes* found;
     Time until;

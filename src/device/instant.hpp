@@ -13,7 +13,8 @@ namespace kernbench::device {
 /// From an instant to the next one there is.
 constexpr Time kTick = Time::from_ps(1);
 
-/// A key behind those of all messages: who starts at a link goes behind all whose heads come to it at the same instant.
+/// A key larger than that of any message: a packet that starts at a link goes behind all packets whose heads
+/// come to it at that instant.
 constexpr std::uint64_t kLastOfInstant = ~std::uint64_t{0};
 
 enum class Chooser : std::uint8_t {

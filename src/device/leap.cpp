@@ -5,18 +5,21 @@
 // Whoever else comes to the link before (`Fabric::clear`) finds it as it was: the guest comes alone after all, at the same
 // instant, and who goes first is decided as ever. So a guest never waits, and nobody ever waits for one that is still to come.
 //
-// A link has any number of guests, each through before the next one comes. They do not depend on each other: who is turned out leaves
-// the others where they are, and meets them, if at all, when it comes alone. Who comes alone and is through before the next guest
-// comes leaves it, too. Each guest keeps what the link was like before it, the link what it is like behind the last one. A packet that
-// takes no countable time is never a guest: the next of its message may come at the same instant, and these two have no order but
-// that of their events. For the same reason nobody is a guest of a link so fast that is free only when it comes: the one before it may be
-// of its message, and take the link for no time at that very instant. One that was turned out goes on over idle links only: where it is
-// crowded, entering links costs more than it spares.
+// A link has any number of guests, each through before the next one comes. Guests do not depend on each
+// other. One that is turned out leaves the others where they are, and meets them, if at all, when it comes
+// alone. A packet that comes alone and is through before the next guest comes does not turn that guest out.
+// Each guest keeps the state of the link before it; the link itself has the state behind the last guest.
 //
-// A message of one packet that comes alone to its source does not ask to be chosen, if the first link will be free when the packet may
-// leave: it is a guest of that link, too (`Fabric::book`). Whoever comes to the source or the link before it has started takes that
-// back (`Source::recall_start`), and all are chosen among as ever: also who comes at the instant at which it starts, until the source
-// would have chosen.
+// A packet that takes no countable time is never a guest. The next packet of its message may come at the same
+// instant, and only the order of their events would tell them apart. For the same reason a link that may be
+// so fast takes no guest if it becomes free at the very instant at which the guest comes: the packet before
+// may be one of the same message that takes no time. A packet that was turned out leaps over idle links only:
+// where it is crowded, entering links costs more than it saves.
+//
+// A message of one packet that is alone at its source does not ask for a choice, if it is known when it can
+// start: its packet becomes a guest of the first link as well (`Fabric::book`). Whoever comes to the source
+// or to that link before the start takes it back (`Source::recall_start`); then the source chooses as ever.
+// At the instant of the start itself this holds until the turn at which the source would have chosen.
 #include <algorithm>
 #include <utility>
 
@@ -40,7 +43,8 @@ bool Fabric::can_be_crossed(const Hop& hop) {
   return !hop.arbitrated && !hop.crosses && hop.forward != Time();
 }
 
-/// The packet has taken a link at this instant, and nobody is before it on it. When it has to be looked at again.
+/// The packet has taken a link at this instant, and no packet is ahead of it there. Returns when it has to be
+/// looked at again.
 Time Fabric::leap(Packet& packet) {
   const Hop& hop = *packet.hop;
   if (!options_.runs || watcher_ || hop.crosses || hop.last || packet.tail == packet.due) return packet.due;
@@ -48,7 +52,8 @@ Time Fabric::leap(Packet& packet) {
   return look == Time::never() ? packet.due : look;
 }
 
-/// Enters it on links from this one on, where it is at `due`, as far as it can. When it has to be looked at; `never` if it is on none.
+/// Enters the packet as a guest of the links from `from` on, as far as it can. Its head is at `from` at
+/// `due`. Returns when it has to be looked at; `never` if it could not be entered on any.
 Time Fabric::enter_links(Packet& packet, const Hop& from, Time now) {
   const Bytes bytes = packet.full ? full_ : packet.bytes();
   Time head = packet.due;
@@ -83,7 +88,8 @@ Time Fabric::enter_links(Packet& packet, const Hop& from, Time now) {
   return is_silent(packet, *packet.landing) ? packet.landing_tail : head;
 }
 
-/// The message's next packet will start at `at`: as a guest of the first link, too. Null: it cannot.
+/// Enters the next packet of the message as a guest from its first link on, to start at `at`. Null if it
+/// cannot.
 Packet* Fabric::book(Message& message, Time at) {
   Route& route = *message.route;
   const Hop& first = route.first();
@@ -102,7 +108,7 @@ Packet* Fabric::book(Message& message, Time at) {
   return &packet;
 }
 
-/// It does not start, after all: as if it had never been entered.
+/// Undoes `book`.
 void Fabric::unbook(Packet& packet) {
   sim::Partition& partition = packet.hop->state->domain->partition_;
   partition.cancel(packet);
@@ -113,7 +119,7 @@ void Fabric::unbook(Packet& packet) {
   release(packet, partition.id());
 }
 
-/// Its head is at the end of the last link that it crossed so.
+/// The head of the packet is at the end of the last link of its leap.
 void Fabric::land(Packet& packet) {
   leave_link(packet);
   packet.hop->state->domain->counters_.packet_hops +=
@@ -124,12 +130,12 @@ void Fabric::land(Packet& packet) {
   packet.landing = nullptr;
 }
 
-/// Gives the room back: the packet has crossed those links, or is no longer entered on them.
+/// Frees the record of the leap: the packet has crossed those links, or is no longer entered on them.
 void Fabric::end_leap(Packet& packet) {
   packet.hop->state->domain->leaps_.give_back(*std::exchange(packet.leap, nullptr));
 }
 
-/// What the link was like before this one, whose time is still to come.
+/// The state of the link before this guest, which has not come yet.
 LinkTimes& Fabric::entry(Packet& guest, const LinkState& link) {
   std::size_t at = 0;
   while (guest.leap->first[at].state != &link) ++at;
@@ -172,8 +178,9 @@ void Fabric::stop_before(Packet& packet, const Hop& stop) {
   partition.schedule_at(packet, head);
 }
 
-/// Whether who comes alone at this instant is through before the next guest comes, and need not turn any out; also if it takes no time, it
-/// has to have the link before that. If somebody else has come at this instant, the simple path decides.
+/// Whether the packet, which comes now, is through before the next guest comes. A packet that takes no time
+/// must still have the link before the guest. If somebody else has come at this instant, the simple path
+/// decides.
 bool Fabric::fits(const Packet& packet, const Hop& hop, const Gap& gap, Time now) const {
   const LinkState& link = *hop.state;
   if (gap.until == Time::never() || gap.found->instant == now || link.passages) return false;
@@ -181,7 +188,7 @@ bool Fabric::fits(const Packet& packet, const Hop& hop, const Gap& gap, Time now
   return start < gap.until && std::max(start + occupancy(packet, hop), packet.tail) <= gap.until;
 }
 
-/// Serves it as if the link had no later guests, and notes it below them. How long it has to wait.
+/// Serves the packet as if no guest came later, and puts it below these. Returns how long it waits.
 Time Fabric::serve_in_gap(Packet& packet, const Hop& hop, LinkTimes& found, Time now) {
   LinkState& link = *hop.state;
   const LinkTimes last = std::exchange(static_cast<LinkTimes&>(link), {found.free_at, now, nullptr});
@@ -190,8 +197,8 @@ Time Fabric::serve_in_gap(Packet& packet, const Hop& hop, LinkTimes& found, Time
   return wait;
 }
 
-/// Who comes alone to a link with guests goes between them, if it is through before the next one comes; how long it waits then. Else
-/// those that are still to come are turned out.
+/// A packet comes to a link with guests. If it is through before the next guest comes, it is served between
+/// them: returns how long it waits. Otherwise the guests that are still to come are turned out.
 std::optional<Time> Fabric::serve_between_guests(Packet& packet, const Hop& hop, Time now) {
   const Gap room = gap_at(*hop.state, now);
   if (fits(packet, hop, room, now)) return serve_in_gap(packet, hop, *room.found, now);
@@ -199,7 +206,7 @@ std::optional<Time> Fabric::serve_between_guests(Packet& packet, const Hop& hop,
   return std::nullopt;
 }
 
-/// What guests that have not come yet will have carried is counted already.
+/// `use` already counts the bytes of guests that have not come yet: takes them off.
 void Fabric::take_off_guests(topology::LinkId id, Time now, LinkUse& use) const {
   const LinkState& link = links_[id.index];
   for (LinkTimes at = link; at.guest && at.instant > now; at = entry(*at.guest, link)) {
@@ -209,7 +216,8 @@ void Fabric::take_off_guests(topology::LinkId id, Time now, LinkUse& use) const 
   }
 }
 
-/// The last one first: each leaves the link as it was before it.
+/// Turns out the guests that have not come yet, the last one first, so that each leaves the link as it was
+/// before.
 bool Fabric::turn_out(LinkState& link) {
   const Time now = link.domain->partition_.now();
   bool comes_now = false;

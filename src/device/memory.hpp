@@ -126,7 +126,7 @@ class alignas(64) Access : private Message, private AccessStep {
   std::uint32_t issuer() const { return issuer_.index; }
   /// Data that is read comes in the order of the requests, also out of a memory that would send it in turns.
   bool keeps_order = false;
-  /// Nobody wants to know when it is in the memory: `on_committed` is not called.
+  /// Nobody wants to know when the bytes of a write are in the memory: `on_committed` is not called.
   bool commits_silently = false;
 
  protected:

@@ -101,7 +101,7 @@ class Message : private Leaving, private Delivery {
   // Those who get it look at these while it is under way: nothing that changes then may lie in the same byte.
   bool short_tail_ : 1 = false;  // the last packet is not like the others
   bool looked_at_ : 1 = true;    // packet by packet, by who gets it
-  bool waved_off_ : 1 = true;    // its sender is told when it has left
+  bool waved_off_ : 1 = true;    // its sender wants to know when it has left
 
  public:
   /// Among messages of a class that come to a source at one instant, the smaller goes first; of equal ones, the one that was
@@ -115,7 +115,7 @@ class Message : private Leaving, private Delivery {
   /// Whether who gets it looks at packets as they come: else none of `on_packet`, `on_run` and `on_run_cut` is called.
   void look_at_packets(bool look) { looked_at_ = look; }
 
-  /// Whether its sender wants to know when it has left: else `on_left` is not called.
+  /// Whether its sender wants to know when it has left. If not, `on_left` is not called.
   void tell_when_left(bool tell) { waved_off_ = tell; }
 
   std::int64_t packets() const { return packets_; }
@@ -142,9 +142,10 @@ class Message : private Leaving, private Delivery {
   /// The last byte has arrived. Called in the receiver's partition.
   virtual void on_delivered() = 0;
 
-  // For receivers that work on packets as they come. Either `on_packet` for each packet, from its head's
-  // arrival, or `on_run` for several, before they come: they arrive at `run_tail(p)`, unless `on_run_cut` says
-  // that from packet `from` on those of the run that ends before `end` come one by one after all.
+  // For receivers that work on packets as they come. A packet that comes alone is told by `on_packet`: when
+  // its head is there, or, the last packet of a message, at the latest when all of it is. Several packets are
+  // told by one `on_run`, before they come: they arrive at `run_tail(p)`. `on_run_cut` takes that back from
+  // packet `from` on, of the run that ends before `end`: these come alone after all.
   virtual void on_packet(std::int64_t /*packet*/, Time /*tail*/) {}
   virtual void on_run(const Run& /*run*/) {}
   virtual void on_run_cut(std::int64_t /*from*/, std::int64_t /*end*/) {}
@@ -197,9 +198,9 @@ class Message : private Leaving, private Delivery {
 
 /// The state of a link as the next arrival finds it.
 struct LinkTimes {
-  Time free_at;                      // by those who came alone, its guests included
-  Time instant = Time::from_ps(-1);  // of the latest arrival, its guests' included
-  Packet* guest = nullptr;  // who crosses it without a stop, at `instant` (leap.cpp); gone if that is over
+  Time free_at;                      // when all that came alone, and all guests, are through
+  Time instant = Time::from_ps(-1);  // when the latest of them came or will come
+  Packet* guest = nullptr;           // comes at `instant` without a stop; stale when that is over (leap.cpp)
 };
 
 /// What the links that a packet crosses without a stop were like before it.
@@ -219,21 +220,21 @@ class Packet : public sim::Event {
 
   Message* message = nullptr;
   const Hop* hop = nullptr;      // the link it has taken last
-  const Hop* landing = nullptr;  // the last of those that it crosses behind that without a stop (leap.cpp)
-  Leap* leap = nullptr;    // over those links, from the one behind `hop` on; or from `hop`, if it starts so
+  const Hop* landing = nullptr;  // the last link that it crosses without a stop (leap.cpp)
+  Leap* leap = nullptr;    // these links: from the one behind `hop`, or from `hop` if it starts by itself
   Packet* next = nullptr;  // in a pool; or ahead of this one on the link; or the next one to be served again
   Packet* behind = nullptr;  // on the link
-  Time due;                // when its head is at the end of the link; or its last byte, if only that matters
-  Time came;               // when it came to the link; `never` if it started there
-  Time tail;               // when its last byte is where its head is now
-  Time link_was_free_at;   // before this packet took its link
-  Time tail_before_link;   // what `tail` was then
-  Time landing_tail;       // what `tail` will be where it lands
-  std::int32_t index = 0;  // which packet of the message
-  std::int16_t home = 0;   // the partition whose pool it is from
-  bool full = false;       // as large as packets are
-  bool crossing = false;   // has taken a link to another partition and is still on this side
-  bool wary = false;       // was turned out of a link that it was to cross without a stop: it is crowded here
+  Time due;                  // when its head (or last byte) is at the end of `hop`; booked: when it starts
+  Time came;                 // when it came to the link; `never` if it started there
+  Time tail;                 // when its last byte is where its head is now
+  Time link_was_free_at;     // before this packet took its link
+  Time tail_before_link;     // what `tail` was then
+  Time landing_tail;         // what `tail` will be where it lands
+  std::int32_t index = 0;    // which packet of the message
+  std::int16_t home = 0;     // the partition whose pool it is from
+  bool full = false;         // as large as packets are
+  bool crossing = false;     // has taken a link to another partition and is still on this side
+  bool wary = false;         // has been turned out of a link: from now on it leaps over idle links only
 
   /// On a link: with its header.
   Bytes bytes() const {

@@ -95,9 +95,10 @@ void Pe::begin(ProgramTask& task) {
 
 /// Issues every command, waiting where it must; what it waited for last is the cause of what follows.
 ///
-/// What does not hold it now will not do so later, for only the CPU itself takes scratch and room. So it runs ahead of the present: it
-/// issues commands for instants that are known, until something holds it (`clock_` is where it is). In its queue a command is ready no
-/// earlier than at its instant, which is an event only if all else is ready by then.
+/// The CPU runs ahead of the present. Only the CPU takes scratch and room in queues, so what does not hold it
+/// now will not hold it later. It issues commands for known later instants (`clock_`) until something does
+/// hold it. A command starts no earlier than at its instant. That instant is an event only if nothing else
+/// holds the command.
 sim::Task<> Pe::issue(const ProgramTask& task) {
   Cause because = program_start_;
   const bool may_poll = !ports_.empty() && ports_.front()->wiring->rules().backpressure == Backpressure::poll;
@@ -153,13 +154,13 @@ Pe::Hold Pe::hold_of(const isa::Command& command, Queue queue) const {
   return if_held({Hold::until_room, static_cast<std::int64_t>(queue)});
 }
 
-/// Whether it must wait before it goes on with the command; if so, it is woken when it need no longer wait for that.
+/// Whether the CPU must wait before it goes on with the command. If so, `progressed` wakes it.
 bool Pe::must_wait(const isa::Command& command, Queue queue) {
   hold_ = hold_of(command, queue);
   return hold_.what != Hold::nothing;
 }
 
-/// It need no longer wait for that, since this instant.
+/// What the CPU waited for ended at this instant: the cause of what follows.
 Cause Pe::why_let_go(Hold::What by) const {
   switch (by) {
     case Hold::until_scratch:
@@ -177,7 +178,7 @@ Cause Pe::why_let_go(Hold::What by) const {
   return last_retired_;
 }
 
-/// Whether the CPU must wait for this; if so, it is woken when it need no longer.
+/// Whether the CPU must wait for this. If so, `progressed` wakes it.
 bool Pe::held(const Hold& by) {
   const bool held = is_held(by);
   hold_ = held ? by : Hold{};
@@ -202,7 +203,8 @@ bool Pe::is_held(const Hold& by) const {
   return false;
 }
 
-/// The CPU goes on, if it need no longer wait. One that runs ahead has nothing to wait for at this instant.
+/// Lets the CPU go on, if nothing holds it any more. A CPU that runs ahead and waited for scratch or room
+/// goes on within this event: what it does next depends on nothing else of this instant.
 void Pe::progressed() {
   if (is_held(hold_)) return;
   const bool issues = hold_.what == Hold::until_room || hold_.what == Hold::until_scratch;
@@ -363,7 +365,8 @@ bool Pe::can_start(OrderQueue& waiting, Queue queue) {
   return engine_has_room(queue) && is_ready(waiting) && is_issued(waiting);
 }
 
-/// The CPU may have run ahead. Then the first one, which is ready, waits for its instant.
+/// Whether the instant has come for which the first command of the queue was issued. If not, the PE looks
+/// again at that instant. To be asked last, when all else is ready.
 bool Pe::is_issued(OrderQueue& waiting) {
   const Time at = waiting.first->met;
   if (at <= partition_.now()) return true;
@@ -374,13 +377,13 @@ bool Pe::is_issued(OrderQueue& waiting) {
   return false;
 }
 
-/// The instant of some commands has come.
+/// The instant has come for which some waiting command was issued.
 void Pe::on_issued() {
   for (Queue queue = 0; queue < queues_.size(); ++queue)
     if (queues_[queue].waits_for == OrderQueue::kInstant) start_ready(queue);
 }
 
-/// Commands for the units, and stores, wait until a composite has had its chance at this instant.
+/// Stores and commands for the units wait until a composite has had its chance at this instant.
 void Pe::start_ready(Queue queue) {
   const bool shared = queue == dma_write || queue == gemm || queue == math;
   if (shared && queues_[queue].first && !stream_.idle()) return stream_.feed();
@@ -428,7 +431,8 @@ void Pe::start(Order& order) {
   op.start();
 }
 
-/// A command has retired, or something else has ended. Most queues are empty.
+/// A command has retired, or a channel has room again: queues whose first command may have waited for that
+/// are tried. Most queues are empty, so only the occupied ones are looked at.
 void Pe::start_all(isa::CommandIndex retired) {
   const auto look_at = [&](Queue queue) {
     const isa::CommandIndex waits_for = queues_[queue].waits_for;

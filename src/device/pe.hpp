@@ -69,7 +69,7 @@ class Pe : private RoomListener, private QueueUser, private StreamUser {
   // receives; then one of receives from any direction.
   using Queue = std::size_t;
   enum Engine : Queue { dma_read, dma_write, gemm, math, scheduler, kEngines };
-  static constexpr Queue kNoQueue = ~Queue{0};  // of commands for the CPU itself
+  static constexpr Queue kNoQueue = ~Queue{0};  // `wait` and `fence`: the CPU does these itself
   struct Order;
   class Op;
   class DmaOp;
@@ -80,10 +80,10 @@ class Pe : private RoomListener, private QueueUser, private StreamUser {
 
   /// Commands that have been issued and not started, in program order.
   struct OrderQueue {
-    // What the first one may wait for, but a command that has to retire:
-    static constexpr isa::CommandIndex kAnything = isa::kNone;     // look again whenever one has retired
-    static constexpr isa::CommandIndex kOthers = isa::kNone - 1;   // other PEs: their message will start it
-    static constexpr isa::CommandIndex kInstant = isa::kNone - 2;  // at which it is issued
+    // What the first command waits for: the number of a command that has to retire, or one of these.
+    static constexpr isa::CommandIndex kAnything = isa::kNone;     // tried again whenever a command retires
+    static constexpr isa::CommandIndex kOthers = isa::kNone - 1;   // another PE: what it sends starts it
+    static constexpr isa::CommandIndex kInstant = isa::kNone - 2;  // the instant for which it is issued
     Order* first = nullptr;
     Order* last = nullptr;
     std::uint32_t size = 0;
@@ -110,7 +110,7 @@ class Pe : private RoomListener, private QueueUser, private StreamUser {
     What what = nothing;
     std::int64_t value = 0;
 
-    /// Whether it may be over when a command of a queue starts, or when one retires.
+    /// Whether a start from this queue, or a command that retires, may end the hold.
     bool is_over_by_start(Queue queue) const {
       return what == until_credit || (what == until_room && static_cast<Queue>(value) == queue);
     }
@@ -197,8 +197,8 @@ class Pe : private RoomListener, private QueueUser, private StreamUser {
   sim::Signal progress_;  // the CPU may go on
   Hold hold_;
   bool runs_ahead_ = false;
-  Time clock_;                                   // the CPU's: it may be ahead of the present
-  sim::MemberEvent<&Pe::on_issued> next_issue_;  // of a command that is ready but for that
+  Time clock_;                                   // where the CPU is: now, or ahead of the present
+  sim::MemberEvent<&Pe::on_issued> next_issue_;  // the first instant that a waiting command lacks
 
   // Commands that wait (many, and small), and those under way.
   Pool<Order, 8> orders_;

@@ -8,7 +8,8 @@
 
 namespace kernbench::device {
 
-/// Such a receive takes what is there when it is issued.
+/// A receive from any direction takes what is there when it is issued, so it must not be issued ahead of
+/// time.
 inline bool is_from_any(const isa::Command& command) {
   return command.kind == isa::CommandKind::ipcq_recv && command.detail == isa::kNone;
 }

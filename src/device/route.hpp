@@ -35,8 +35,8 @@ class Lane {
 
   Message* first_ = nullptr;  // being sent
   Message* last_ = nullptr;
-  /// When the first one, which nobody follows, will have left: then it may be gone without a word. `never`: that is not known, or
-  /// its event will say.
+  /// When the first one will have left, if nobody waits for that: after this time it may be gone. `never`:
+  /// not known yet, or an event will say.
   Time left_at_ = Time::never();
   const std::uint32_t rank_;
 };
@@ -142,8 +142,9 @@ struct alignas(64) Route : SignalRoute {
     const Time alone = bandwidths[hop.bandwidth].time_for(format.begin(p), format.end(p, bytes));
     return std::min(alone, pace.of(p, bytes));
   }
-  /// Whether packets of a message may take a hop at one instant, one after the other: the first of them for no countable time. Then they
-  /// are at its end at one instant, too, and nothing but the order of their events tells them apart.
+  /// Whether two packets of a message may take a hop at the same instant, because the first takes no
+  /// countable time. Both are at its end at one instant, too, and only the order of their events would tell
+  /// them apart.
   bool may_coincide(const Hop& hop) const {
     return hop.full == Time::never() &&
            PacketTimes(bandwidths[hop.bandwidth], pace.format()).may_take_no_time();

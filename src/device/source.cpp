@@ -50,7 +50,7 @@ void Source::add(Message& message) {
   sole_ = ++open_count_ == 1 ? &message : nullptr;
 }
 
-/// A message of one packet comes alone, and it is known when the link is free and its packet may leave.
+/// Starts a message of one packet without a choice, if it is alone here and it is known when it can start.
 bool Source::start_by_itself(Message& message) {
   if (!fabric_.options_.runs || fabric_.watcher_ || message.packets_ > 1 || !others_.empty()) return false;
   if (all_have_come_.scheduled() || link_is_free_.scheduled() || !message.route->first().open) return false;
@@ -66,8 +66,9 @@ bool Source::start_by_itself(Message& message) {
   return true;
 }
 
-/// Whether the message that was to start by itself is open again: it is, unless it would have been chosen. Who comes then at the instant
-/// at which it started finds the source as it would be.
+/// Somebody comes: takes back the start of the message that needed no choice, and opens it again. False if
+/// the start stands: its instant is over, or its turn at this instant is. In the latter case the source is
+/// now as if it had chosen.
 bool Source::recall_start() {
   Packet* packet = std::exchange(starts_.packet, nullptr);
   const Time now = partition_.now();
@@ -92,7 +93,7 @@ bool Source::give_up_start(const Packet& packet) {
   return true;
 }
 
-/// Whose turn it is next.
+/// Notes that a packet of this class has started: the other classes and the uses of the link come next.
 void Source::has_started(Channel channel) {
   others_turn_ = true;
   turn_ = (static_cast<std::size_t>(channel) + 1) % kChannels;

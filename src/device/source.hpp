@@ -43,8 +43,8 @@ class alignas(64) Source {
   void take_turn(const PortUse& use);
   /// The head of somebody else's packet reaches the link: whatever was to start now, or later, waits for it.
   void yield();
-  /// Somebody else comes to the link before this packet, which was to start by itself, has: it is chosen among the others, and true is
-  /// returned; unless it would have started.
+  /// Somebody else comes to the link before this packet, which needed no choice, has started. True: the
+  /// packet is taken back, and will be chosen among the others. False: its turn was before, it stands.
   bool give_up_start(const Packet& packet);
   /// So many bytes of a source are used for a message that is alone.
   static constexpr std::size_t kOfLoneMessage = 320;
@@ -144,12 +144,12 @@ class alignas(64) Source {
     std::uint64_t first_key = 0;
   };
   Newest newest_;
-  /// The packet of a message that is not open, for it starts by itself; or started, if that is over.
+  /// The latest packet that needed no choice. It may be gone when `at` is over.
   struct Start {
     Packet* packet = nullptr;
     Time at;
-    Time next_offer;          // what its route's was before
-    std::uint32_t round = 0;  // of the instant at which it starts: so many had begun when it came
+    Time next_offer;          // of its route, before this packet: to be put back
+    std::uint32_t round = 0;  // how many rounds of choices had begun at `at` when the message came
   };
   Start starts_;
   Plan plan_;

@@ -132,8 +132,9 @@ std::int64_t Source::regular_rounds(const Ring& ring, std::size_t first) {
   return rounds;
 }
 
-/// Ends the plan, and that a packet starts by itself: what has started stands, the rest is open again. What was to start at this very instant will, if
-/// it is still its turn, but for what was chosen at this instant.
+/// Ends what was planned: a start without a choice, and the plan. What has started stands, the rest is open
+/// again. What was to start at this very instant will, if it is still its turn. What was chosen at this
+/// instant stands.
 void Source::settle() {
   if (starts_.packet) recall_start();
   if (plan_.slots.empty()) return;

@@ -42,12 +42,13 @@ struct Passage {
   /// When the link is free again, if at `free` it is free for packet `first`: packets up to `end` follow.
   Time served(Time free, std::int64_t first, std::int64_t end) const;
 
-  /// Whether its packets have had the link before an instant at which another one comes: not if the last one comes then, too, which
-  /// may take no time.
+  /// Whether all its packets have had the link before `by`. A last packet that comes at `by` itself, and
+  /// takes no time, has not.
   bool is_over(Time by) const;
   bool waits_for(std::uint64_t key) const;
-  /// Whether packet `p` cannot have the link as planned, if one of the message with that key has it until `until`. One of its own message
-  /// that is before it may have it for no time: they would be at its end at one instant, and must keep their order.
+  /// Whether packet `p` cannot have the link as planned, if a packet of the message with that key has it
+  /// until `until`. A packet of the same message that takes no time must not share that instant: the two must
+  /// keep their order.
   bool is_in_way(std::int64_t p, std::uint64_t key, Time until) const;
   // Another train, whose first packet would reach the link at `first`:
   /// how long each of its packets would have to wait for packets of this one; `never` if not all alike;

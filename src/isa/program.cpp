@@ -13,14 +13,14 @@ namespace {
 
 std::string_view name_of(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-/// Hashes of programs that share all but addresses, side by side: each is a long chain of steps, and the processor works on
-/// several in the time of one. That is if they stay in its registers.
+/// Hashes of N programs that share all but addresses, computed side by side. A hash is a chain of dependent
+/// steps; the processor works on several chains in the time of one, as long as they stay in its registers.
 template <std::size_t N>
 class Hashes {
  public:
   Hashes() { value_.fill(0x6B65'726E'6265'6E63); }
   const std::array<std::uint64_t, N>& values() const { return value_; }
-  /// `of(i)`: what the i-th has.
+  /// Adds `of(i)` to the i-th hash.
   template <class Of>
   [[gnu::always_inline]] void add_each(const Of& of) {
     for (std::size_t i = 0; i < N; ++i) value_[i] = mix(value_[i], of(i));
@@ -55,7 +55,7 @@ class Hashes {
   std::array<std::uint64_t, N> value_;
 };
 
-/// Adds what there is most of.
+/// Adds the two largest tables. By value, so that the hashes stay in registers.
 template <std::size_t N>
 Hashes<N> with_commands_and_values(Hashes<N> hash, const Table<Command>& commands, const Table<Value>& values,
                                    const std::array<const Table<std::uint64_t>*, N>& addresses) {

@@ -26,7 +26,8 @@ ProgramBuilder::ProgramBuilder(std::string kernel, PeCoord pe, const Program* mo
   program_.body_ = follows_ ? model_ : body_;
 }
 
-/// What was the same so far is copied; who reads a value is counted anew, for the model has readers to come.
+/// Stops following the model: copies what was the same. Readers are counted again, for the model's have
+/// readers that are still to come here.
 void ProgramBuilder::go_own_way() {
   follows_ = false;
   const auto copy = [](const auto& from, std::size_t count, auto& to) {

@@ -20,15 +20,17 @@ namespace kernbench::isa {
 
 class ProgramBuilder {
  public:
-  /// As long as the program does what `model` does, if it is given, with addresses of its own, it is the model's that are
-  /// kept: all that is done for a command then is to compare it.
+  /// With a `model`: commands are compared with those of the model. As long as they are the same, only
+  /// addresses are kept. At the first difference the builder copies what was the same and keeps everything
+  /// itself.
   ProgramBuilder(std::string kernel, PeCoord pe, const Program* model = nullptr);
 
-  /// What was recorded; while it follows a model, with what that has besides.
+  /// What was recorded. While the builder follows a model, the model's later commands and values are in it,
+  /// too.
   const Program& program() const { return program_; }
-  /// What was recorded, without that.
+  /// Only what was recorded. Stops following the model if that has more.
   const Program& exact_program();
-  /// The peak of the scratch, if all of it is as in the model.
+  /// The peak of the scratch, known without measuring if the whole program is the same as the model.
   std::optional<std::int64_t> known_peak() const;
   /// Trims small tables and sets the peak of the scratch. The builder must not be used afterwards.
   Program take(std::int64_t peak_granules);
@@ -87,7 +89,8 @@ class ProgramBuilder {
   }
 
  private:
-  /// While it follows a model: whether entry `i` of that table is as `same` says. If not, it goes its own way.
+  /// Whether entry `i` of the model's table is the one to be added. If not, the builder stops following the
+  /// model.
   template <class T, class Same>
   bool is_next(Table<T> Program::Body::*table, std::size_t i, Same same) {
     if (!follows_) return false;
@@ -97,7 +100,7 @@ class ProgramBuilder {
     go_own_way();
     return false;
   }
-  /// The same for tables that the program has itself, of which entries from `from` on are new.
+  /// The same for small tables, which the builder keeps itself anyway: their entries from `from` on are new.
   template <class T>
   void check_new(std::vector<T> Program::Body::*table, std::size_t from) {
     if (!follows_) return;

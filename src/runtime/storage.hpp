@@ -42,7 +42,8 @@ struct Storage {
   PeCoord at(const Holder& holder) const { return {sip, holder.cube, holder.pe}; }
   Bytes size() const { return Bytes(layout.bytes()); }
   bool holds(address::VirtAddr at) const { return at >= base && at - base < size(); }
-  /// Replaces `out` by the memory behind its bytes from `begin` on, as a PE sees it; false if they are not all its own.
+  /// Puts the memory of the bytes from `begin` on, as that PE sees them, into `out`. False, and `out` empty,
+  /// if some of the bytes are not in this storage.
   bool find(PeCoord pe, address::VirtAddr begin, Bytes bytes, std::vector<address::PhysPiece>& out) const;
 
  private:

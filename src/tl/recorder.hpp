@@ -28,9 +28,10 @@ class Recorder {
   void begin();
   const isa::Program& finish();
   isa::Program take();
-  /// What was recorded, perhaps with what a program has besides that is alike so far.
+  /// What was recorded. While the builder follows a model, the model's later commands and values are in it,
+  /// too.
   const isa::Program& program() const { return finished_ ? finished_program_ : builder_.program(); }
-  /// Without that.
+  /// Only what was recorded. Stops following the model if that has more.
   const isa::Program& exact_program();
   const Environment& environment() const { return environment_; }
   void set_line(const char* file, std::uint32_t line);
@@ -101,13 +102,13 @@ class Recorder {
   void check_number(double number, DType dtype, std::string_view op, At at) const;
   isa::ValueId scalar(double number, DType dtype, std::string_view op, At at);
 
-  /// A queue, null if directions are not known here, and the number of its direction in the program.
+  /// A direction: its queue, null if this PE's queues are not known; and its number in the program.
   struct Way {
     const Queue* queue = nullptr;
     std::uint32_t direction = isa::kNone;
   };
   enum class Side : std::uint8_t { send, recv };
-  /// The way of that name. An error lists those that there are. Mostly it is the one that was asked for last.
+  /// Looks up a direction by name. The one asked for last is kept, for mostly it is asked for again.
   Way way(std::string_view direction, Side side, At at) {
     auto& last = last_ways_[static_cast<std::size_t>(side)];
     if (last.name != direction || direction.empty()) [[unlikely]]

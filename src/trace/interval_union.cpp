@@ -25,7 +25,7 @@ Time take_time(const std::uint8_t*& at) {
 
 }  // namespace
 
-/// Anywhere: it may touch many of those that are there.
+/// Adds an interval that begins before the last part. It may touch any number of parts.
 void IntervalUnion::add_before(Time begin, Time end) {
   while (!packed_.empty() && packed_.back().end >= begin) unpack();
   auto first = parts_.end();  // of the parts that touch [begin, end], all of them side by side

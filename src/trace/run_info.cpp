@@ -48,9 +48,9 @@ class LineTable {
   std::map<std::pair<std::string, std::uint32_t>, std::uint32_t> ids_;
 };
 
-/// What is not known yet, of so many origins from `first` on.
+/// Computes the fingerprints that are missing, of the origins from `first` on that `infos` stands for.
 void add_fingerprints(std::span<OriginInfo> infos, const device::Origins& origins, std::size_t first) {
-  std::vector<std::shared_ptr<const isa::Program>> programs;  // without a share in them
+  std::vector<std::shared_ptr<const isa::Program>> programs;  // these pointers own nothing
   std::vector<OriginInfo*> of;
   for (std::size_t i = 0; i < infos.size(); ++i)
     if (const auto& origin = origins[first + i]; origin.program != nullptr && origin.fingerprint == 0)

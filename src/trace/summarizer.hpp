@@ -25,8 +25,8 @@ class Summarizer {
 
   /// A PE that ran, even if no record says so.
   void expect(const From& from);
-  /// In any order, but for what is settled. `from()` says where it comes from, always the same of one origin: it is
-  /// hardly ever asked.
+  /// Records may come in any order, except across `settle`. `from()` says where the record comes from. It
+  /// must always say the same for one origin, and is seldom called.
   template <class FromOf>
   void add(const device::OpRecord& record, FromOf from) {
     const int engine = engine_of(record.kind);
@@ -70,7 +70,7 @@ class Summarizer {
   std::map<PeCoord, PeWork> pes_;
   std::vector<std::vector<std::vector<PeWork*>>>
       by_place_;                    // of pes_, as far as they were asked for: by SIP, cube and PE
-  std::array<Recent, 256> recent_;  // by origin: those that come one after the other are of as many PEs
+  std::array<Recent, 256> recent_;  // a cache by origin: records in a row come from few origins
   std::map<LaunchKey, Window> windows_;
 };
 

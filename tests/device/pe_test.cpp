@@ -264,7 +264,7 @@ TEST(Pe, ScratchHoldsIssueUntilATileIsFreed) {
   EXPECT_EQ(loads[1].cause_serial, stores[0].serial);
 }
 
-// What the CPU does is known ahead, and makes few events; that must not show. Each test with and without.
+// A CPU that runs ahead must give the same results as one that goes step by step. Each test runs both ways.
 class SlowCpu : public ::testing::TestWithParam<bool> {
  protected:
   // 2 ns to start, and 50 to dispatch a command: these are there at 52, 102, 152 ns …
@@ -325,7 +325,7 @@ TEST_P(SlowCpu, EndsItsProgramWhenItIsThrough) {
 }
 
 TEST(Pe, WhatIsKnownAheadMakesNoEvents) {
-  // Four products of one chain are dispatched while the first two loads are under way: nothing happens then.
+  // All commands of a chain are dispatched while the load is under way: their dispatches make no events.
   const auto events = [](bool runs, int products) {
     Kernels k({}, {.runs = runs});
     k.run({0, 0, 0}, [=](tl::Context& tl) {

@@ -137,7 +137,8 @@ Times in_rounds(bool b_before, bool with_c, FabricOptions options) {
   return {a.delivered, b.delivered, c.delivered};
 }
 
-// Who comes before the source chooses is chosen among; who comes behind that finds A started, though nobody chose it.
+// B comes before the source would choose: both are chosen among. B comes later: A has started, though nobody
+// chose it.
 TEST(Start, AChoiceThatWasNotAskedForStandsFromItsTurnOn) {
   for (const bool b_before : {true, false})
     for (const bool with_c : {true, false})

@@ -88,8 +88,8 @@ TEST(Partition, WhatAChoiceSchedulesForTheSameInstantOpensAnotherRound) {
   EXPECT_THAT(log, ElementsAre("0 chosen in the first", "0 event", "0 chosen in the second round"));
 }
 
-// Somebody of rank 5 did not ask, before the first round of an instant. Rank 3, before its turn, has it ask after all: it chooses in that
-// round, between 3 and 7. Behind its turn, and from the next round on, it would have chosen.
+// A component of rank 5 did not ask. In the first round, rank 3 has it ask after all: it fires between 3 and
+// 7. After its turn, and in later rounds, it counts as one that has chosen.
 TEST(Partition, WhoDidNotAskMayAskAfterAllUntilItsTurn) {
   Simulation sim;
   Partition& here = sim.partition();

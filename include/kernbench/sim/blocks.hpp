@@ -153,7 +153,8 @@ class Signal {
   void notify() {
     while (!waiting_.empty()) waiting_.wake_first();
   }
-  /// The same for a single process that waits: it goes on within the present event, which spares one.
+  /// Like `notify`, for at most one waiting process: it runs inside the present event and costs no event of
+  /// its own. The caller must expect that everything the process may change has changed when this returns.
   void resume() {
     if (!waiting_.empty()) waiting_.resume_first();
   }

@@ -66,8 +66,9 @@ class Partition {
   void choose(Event& e, std::uint64_t rank);
   /// How many rounds of choices have begun at this instant.
   std::uint32_t round() const { return round_at_ == now() ? round_ : 0; }
-  /// For who was so sure of a choice that it did not ask for it, when `round` rounds of this instant had begun: whether it would have
-  /// been made by now; and asks for it after all, as if it had then, if not.
+  /// A component may leave out a choice that it is sure of. It keeps `round()` as it was then, and its rank.
+  /// `would_have_chosen`: whether its turn would have come by now. If not, `choose_after_all` asks late: `e`
+  /// fires in the same round and at the same place as if it had been asked then.
   bool would_have_chosen(std::uint64_t rank, std::uint32_t round) const;
   void choose_after_all(Event& e, std::uint64_t rank, std::uint32_t round);
   /// Takes back an event of this partition; false if it was not scheduled here. A posted letter cannot be
@@ -125,7 +126,7 @@ class Partition {
   std::vector<Choice> choosing_;       // of the round that is under way
   std::uint32_t round_ = 0;            // its number,
   Time round_at_ = Time::from_ps(-1);  // its instant,
-  std::uint64_t rank_ = 0;             // and the rank of the choice that is being made, or was made last
+  std::uint64_t rank_ = 0;             // and the rank of the latest choice in it; `kLast` when all are made
   std::uint64_t letters_sent_ = 0;
   std::uint64_t events_ = 0;
   bool stop_ = false;

@@ -266,7 +266,8 @@ class WaitList {
     remove(process);
     partition_.schedule(process, Time());
   }
-  /// Lets it go on within the present event, until it waits again. Its next step must not depend on what else happens at this instant.
+  /// Runs the first process inside the present event, until it waits again. Only for a process whose next
+  /// step does not depend on what else happens at this instant.
   void resume_first() {
     detail::ProcessState& process = first();
     remove(process);
