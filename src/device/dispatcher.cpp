@@ -198,13 +198,38 @@ void Dispatcher::try_whole(Train& train) {
 
 Time Dispatcher::busy_until(LinkState& link, Time at, std::uint64_t key) {
   catch_up(link, at);
-  Time busy = std::max(link.free_at, link.passed_until);
+  return std::max({link.free_at, link.passed_until, through_before(link, at, key)});
+}
+
+/// When the packets of trains that do not queue are through, of those that go before somebody who comes at `at` with that key.
+Time Dispatcher::through_before(const LinkState& link, Time at, std::uint64_t key) {
+  Time through;
   for (const Passage* p = link.passages; p; p = p->next) {
     if (p->through <= at || p->queues()) continue;
     const std::int64_t end = p->behind(at, key);
-    if (end > p->train->run.first) busy = std::max(busy, p->end(end - 1));
+    if (end > p->train->run.first) through = std::max(through, p->end(end - 1));
   }
-  return busy;
+  return through;
+}
+
+bool Dispatcher::has_room(const LinkState& link, Time at, std::uint64_t key, Time until) {
+  for (const Passage* p = link.passages; p; p = p->next) {
+    if (p->through <= at) continue;
+    if (p->queues()) return false;
+    const std::int64_t next = p->behind(at, key);
+    if (next > p->train->run.first && p->end(next - 1) > at) return false;
+    if (next < p->train->run.end && p->is_in_way(next, key, until)) return false;
+  }
+  return true;
+}
+
+bool Dispatcher::leaves_room(const LinkState& link, Time at, std::uint64_t key, Time until) {
+  for (const Passage* p = link.passages; p; p = p->next) {
+    if (p->queues()) return false;
+    const std::int64_t next = p->behind(at, key);
+    if (next < p->train->run.end && p->is_in_way(next, key, until)) return false;
+  }
+  return true;
 }
 
 void Dispatcher::make_way(LinkState& link, Time at, std::uint64_t key, Time until) {
@@ -220,7 +245,7 @@ void Dispatcher::make_way(LinkState& link, Time at, std::uint64_t key, Time unti
   line_up(link, at, key, until);
 }
 
-bool Dispatcher::is_clear(const LinkState& link, Time by) const {
+bool Dispatcher::is_clear(const LinkState& link, Time by) {
   for (const Passage* p = link.passages; p; p = p->next)
     if (p->queues() ? p->train->fed < p->train->run.end : !p->is_over(by)) return false;
   return true;

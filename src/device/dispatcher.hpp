@@ -53,8 +53,14 @@ class Dispatcher {
   Time busy_until(LinkState& link, Time at, std::uint64_t key);
   /// It takes the link until `until`: trains' packets that are to have it earlier, behind it, will come alone.
   void make_way(LinkState& link, Time at, std::uint64_t key, Time until);
+  /// The same without those that come alone: only for links at which no train queues.
+  static Time through_before(const LinkState& link, Time at, std::uint64_t key);
+  /// Whether the link is free of trains' packets for it from `at` to `until`.
+  static bool has_room(const LinkState& link, Time at, std::uint64_t key, Time until);
+  /// Whether none of the trains' packets behind it is to have the link before `until`.
+  static bool leaves_room(const LinkState& link, Time at, std::uint64_t key, Time until);
   /// Whether all trains' packets will have passed the link by then.
-  bool is_clear(const LinkState& link, Time by) const;
+  static bool is_clear(const LinkState& link, Time by);
   /// A head that queues and comes at this instant comes alone, so that it is put in order with others: whether there is one.
   bool bring_heads(LinkState& link);
   /// What the packets of a passage that queues have done up to `now`, as far as the link has not noted it.

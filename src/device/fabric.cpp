@@ -255,7 +255,6 @@ Packet& Fabric::take_packet(Message& message, std::int64_t index, FabricDomain& 
   packet.home = static_cast<std::int16_t>(here.partition_.id());
   packet.full = message.route->is_full(index, message.bytes);
   packet.landing = nullptr;
-  packet.wary = false;
   return packet;
 }
 
@@ -266,9 +265,9 @@ void Fabric::release(Packet& packet, int partition) {
 }
 
 /// A packet that starts looks at the links of its way at once, as far as they are free (leap.cpp).
-void Fabric::load_links(const Route& route) {
-  for (std::size_t i = 1, end = std::min(route.hops.size(), kLooksAhead); i < end; ++i)
-    prefetch(route.hops[i].state);
+void Fabric::load_links(const Route& route, const Hop* from) {
+  const Hop* end = std::min(from + kLooksAhead, route.hops.data() + route.hops.size());
+  for (const Hop* hop = from; hop < end; ++hop) prefetch(hop->state);
 }
 
 /// The next packet of a message takes the first link, which is free. Who comes at this instant has come: it is not taken back.
@@ -279,7 +278,7 @@ void Fabric::start_packet(Message& message, Time now) {
   const std::int64_t p = message.next_packet_++;
   Packet& packet = take_packet(message, p, *l.domain);
   packet.tail = now;
-  load_links(route);
+  load_links(route, route.hops.data() + 1);
   route.next_offer = now + message.pace(p);
   if (first.arbitrated) [[unlikely]] {
     gate(first).arrive(packet, first);

@@ -219,7 +219,7 @@ class Fabric {
 
   Packet& take_packet(Message& message, std::int64_t index, FabricDomain& here);
   void release(Packet& packet, int partition);
-  static void load_links(const Route& route);
+  static void load_links(const Route& route, const Hop* from);
   void start_packet(Message& message, Time now);
   void leaves(Message& message, Time at);
   void stays(Message& message);
@@ -243,6 +243,8 @@ class Fabric {
     Time until;
   };
   static Gap gap_at(LinkState& link, Time at);
+  static LinkTimes* room_for_guest(const Packet& packet, const Hop& hop, Time head, Time length, Time now);
+  static bool may_go_among_trains(const Hop& hop);
   static bool can_be_crossed(const Hop& hop);
   void land(Packet& packet);
   static void end_leap(Packet& packet);

@@ -13,8 +13,8 @@
 // A packet that takes no countable time is never a guest. The next packet of its message may come at the same
 // instant, and only the order of their events would tell them apart. For the same reason a link that may be
 // so fast takes no guest if it becomes free at the very instant at which the guest comes: the packet before
-// may be one of the same message that takes no time. A packet that was turned out leaps over idle links only:
-// where it is crowded, entering links costs more than it saves.
+// may be one of the same message that takes no time. Between the packets of trains a guest goes as between
+// other guests; whoever plans a train turns the guests out.
 //
 // A message of one packet that is alone at its source does not ask for a choice, if it is known when it can
 // start: its packet becomes a guest of the first link as well (`Fabric::book`). Whoever comes to the source
@@ -48,8 +48,31 @@ bool Fabric::can_be_crossed(const Hop& hop) {
 Time Fabric::leap(Packet& packet) {
   const Hop& hop = *packet.hop;
   if (!options_.runs || watcher_ || hop.crosses || hop.last || packet.tail == packet.due) return packet.due;
+  load_links(*packet.message->route, &hop + 2);
   const Time look = enter_links(packet, (&hop)[1], packet.came);
   return look == Time::never() ? packet.due : look;
+}
+
+/// Where the packet can be entered as a guest of a link, to come at `head` and have it for `length`: among those who come alone. Null:
+/// nowhere. It would have to wait, or be in the way of the next one, or somebody has come at this instant and may still be put in
+/// order with others.
+LinkTimes* Fabric::room_for_guest(const Packet& packet, const Hop& hop, Time head, Time length, Time now) {
+  LinkState& link = *hop.state;
+  const Gap gap = gap_at(link, head);
+  const Time free = std::max(gap.found->free_at, link.passed_until);
+  if (gap.found->instant == now || gap.found->instant == head || free > head) return nullptr;
+  if (free == head && packet.message->route->may_coincide(hop)) return nullptr;
+  if (length == Time() || head + length > gap.until) return nullptr;
+  if (!link.passages) return gap.found;
+  const bool fits =
+      may_go_among_trains(hop) && Dispatcher::has_room(link, head, packet.message->key_, head + length);
+  return fits ? gap.found : nullptr;
+}
+
+/// Packets of trains wait at the port of a TCM, and go before who starts at a link; those that take no countable time would be told apart
+/// by their events.
+bool Fabric::may_go_among_trains(const Hop& hop) {
+  return !hop.port && hop.before > Time() && hop.full != Time::never();
 }
 
 /// Enters the packet as a guest of the links from `from` on, as far as it can. Its head is at `from` at
@@ -66,15 +89,11 @@ Time Fabric::enter_links(Packet& packet, const Hop& from, Time now) {
   const Hop* hop = &from;
   for (bool more = true; more && hop->open && entered != end; ++hop) {
     LinkState& link = *hop->state;
-    if (link.passages || link.passed_until > now) break;
-    if (packet.wary && (link.instant >= now || link.free_at > now)) break;
     const Time longer = std::max(length, tail ? tail++->occupancy : occupancy(packet, *hop));
-    const Gap free = gap_at(link, head);
-    if (free.found->instant == now || free.found->instant == head || free.found->free_at > head) break;
-    if (free.found->free_at == head && packet.message->route->may_coincide(*hop)) break;
-    if (head + longer > free.until || longer == Time()) break;
+    LinkTimes* const found = room_for_guest(packet, *hop, head, longer, now);
+    if (!found) break;
     length = longer;
-    *entered++ = std::exchange(*free.found, {head + length, head, &packet});
+    *entered++ = std::exchange(*found, {head + length, head, &packet});
     link.bytes += bytes;
     if (noted) notes_.add(hop->link, *packet.message, 1, bytes, Time());
     head += hop->forward;
@@ -99,7 +118,7 @@ Packet* Fabric::book(Message& message, Time at) {
   packet.due = packet.tail = at;
   packet.crossing = false;
   packet.next = packet.behind = nullptr;
-  load_links(route);
+  load_links(route, route.hops.data() + 1);
   const Time look = enter_links(packet, first, here.partition_.now());
   if (look == Time::never()) return release(packet, here.partition_.id()), nullptr;
   here.partition_.schedule_at(packet, look);
@@ -183,9 +202,13 @@ void Fabric::stop_before(Packet& packet, const Hop& stop) {
 /// decides.
 bool Fabric::fits(const Packet& packet, const Hop& hop, const Gap& gap, Time now) const {
   const LinkState& link = *hop.state;
-  if (gap.until == Time::never() || gap.found->instant == now || link.passages) return false;
-  const Time start = std::max({now, gap.found->free_at, link.passed_until});
-  return start < gap.until && std::max(start + occupancy(packet, hop), packet.tail) <= gap.until;
+  if (gap.until == Time::never() || gap.found->instant == now) return false;
+  if (link.passages && !may_go_among_trains(hop)) return false;
+  const std::uint64_t key = packet.message->key_;
+  const Time trains = link.passages ? Dispatcher::through_before(link, now, key) : Time();
+  const Time start = std::max({now, gap.found->free_at, link.passed_until, trains});
+  const Time end = std::max(start + occupancy(packet, hop), packet.tail);
+  return start < gap.until && end <= gap.until && Dispatcher::leaves_room(link, now, key, end);
 }
 
 /// Serves the packet as if no guest came later, and puts it below these. Returns how long it waits.
@@ -231,7 +254,6 @@ bool Fabric::turn_out(LinkState& link) {
     }
     comes_now = link.instant == now;
     stop_before(packet, *stop);
-    packet.wary = !comes_now;
   }
   link.guest = nullptr;
   return comes_now;

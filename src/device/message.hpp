@@ -234,7 +234,6 @@ class Packet : public sim::Event {
   std::int16_t home = 0;     // the partition whose pool it is from
   bool full = false;         // as large as packets are
   bool crossing = false;     // has taken a link to another partition and is still on this side
-  bool wary = false;         // has been turned out of a link: from now on it leaps over idle links only
 
   /// On a link: with its header.
   Bytes bytes() const {

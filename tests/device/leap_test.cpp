@@ -156,6 +156,29 @@ std::vector<Time> meet_before_the_end(int end, std::array<int, 3> pes, FabricOpt
   return delivered;
 }
 
+// A's packets go to the next cube, 2 ns after each other, for that is what UCIe takes. Each has a router's link for half a nanosecond.
+// B's packet comes to such a link 1 ns behind the fourth: it neither stops nor changes anything, and makes two events more.
+TEST(Leap, APacketGoesBetweenThoseOfATrain) {
+  const auto run = [](bool with_b) {
+    Cube cube;
+    Silent a(cube, cube.dma(0), cube.graph.pe({0, 1, 0}, NodeKind::pe_tcm), 2048_B);
+    Silent b(cube, cube.dma(1), cube.tcm(3), 64_B);
+    EXPECT_EQ(a.route->pace.full(), 2_ns);
+    const Hop& meeting = shared(*a.route, *b.route);
+    EXPECT_EQ(meeting.full, 500_ps);
+    a.send_at(100_ns);
+    if (with_b) b.send_at(100_ns + 3 * 2_ns + meeting.before + 1_ns - before(*b.route, meeting.link));
+    cube.simulation.run();
+    EXPECT_EQ(a.delivered, 100_ns + a.route->latency + 8 * 2_ns);
+    const Time on_its_way = b.route->latency + b.route->pace.of(0, 64_B);
+    EXPECT_EQ(b.delivered, with_b ? b.sent + on_its_way : Time::never());
+    EXPECT_EQ(cube.fabric.use(meeting.link).bytes, with_b ? 2112_B : 2048_B);
+    EXPECT_EQ(cube.fabric.use(meeting.link).deepest_wait, 0_ps);
+    return cube.simulation.counters().events;
+  };
+  EXPECT_EQ(run(true), run(false) + 2);
+}
+
 // Whoever comes first and goes on without a stop may have to go behind those who come after it at the same instant.
 TEST(Leap, ThreeWhoMeetAtOneInstantGoInTheirOrder) {
   for (int number = 0; number < 8 * 8 * 8 * 8; ++number) {
