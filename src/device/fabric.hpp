@@ -248,7 +248,6 @@ class Fabric {
   static bool can_be_crossed(const Hop& hop);
   void land(Packet& packet);
   static void end_leap(Packet& packet);
-  static LinkTimes& entry(Packet& guest, const LinkState& link);
   static void leave_as_guest(Packet& packet, const Hop& hop);
   std::optional<Time> serve_between_guests(Packet& packet, const Hop& hop, Time now);
   bool fits(const Packet& packet, const Hop& hop, const Gap& gap, Time now) const;

@@ -33,7 +33,7 @@ Fabric::Gap Fabric::gap_at(LinkState& link, Time at) {
   Gap gap{&link, Time::never()};
   while (gap.found->guest && gap.found->instant > at) {
     gap.until = gap.found->instant;
-    gap.found = &entry(*gap.found->guest, link);
+    gap.found = &gap.found->guest->before;
   }
   return gap;
 }
@@ -83,17 +83,17 @@ Time Fabric::enter_links(Packet& packet, const Hop& from, Time now) {
   Time length = packet.tail - packet.due;
   const bool noted = notes_.kept();
   Leap& leap = from.state->domain->leaps_.take();
-  LinkTimes* entered = leap.entered.data();
-  LinkTimes* const end = entered + Leap::kMost;
+  Guest* guest = leap.guests.data();
+  Guest* const end = guest + Leap::kMost;
   const Message::Uneven::TailTimes* tail = packet.message->tail_times(from);
   const Hop* hop = &from;
-  for (bool more = true; more && hop->open && entered != end; ++hop) {
+  for (bool more = true; more && hop->open && guest != end; ++hop, ++guest) {
     LinkState& link = *hop->state;
     const Time longer = std::max(length, tail ? tail++->occupancy : occupancy(packet, *hop));
     LinkTimes* const found = room_for_guest(packet, *hop, head, longer, now);
     if (!found) break;
     length = longer;
-    *entered++ = std::exchange(*found, {head + length, head, &packet});
+    *guest = {std::exchange(*found, {head + length, head, guest}), &packet};
     link.bytes += bytes;
     if (noted) notes_.add(hop->link, *packet.message, 1, bytes, Time());
     head += hop->forward;
@@ -154,18 +154,12 @@ void Fabric::end_leap(Packet& packet) {
   packet.hop->state->domain->leaps_.give_back(*std::exchange(packet.leap, nullptr));
 }
 
-/// The state of the link before this guest, which has not come yet.
-LinkTimes& Fabric::entry(Packet& guest, const LinkState& link) {
-  std::size_t at = 0;
-  while (guest.leap->first[at].state != &link) ++at;
-  return guest.leap->entered[at];
-}
-
 /// As if it had never been entered there.
 void Fabric::leave_as_guest(Packet& packet, const Hop& hop) {
+  const Guest& own = packet.leap->guests[static_cast<std::size_t>(&hop - packet.leap->first)];
   LinkTimes* behind = hop.state;
-  while (behind->guest != &packet) behind = &entry(*behind->guest, *hop.state);
-  *behind = packet.leap->entered[static_cast<std::size_t>(&hop - packet.leap->first)];
+  while (behind->guest != &own) behind = &behind->guest->before;
+  *behind = own.before;
 }
 
 /// It is not entered on the links from this one on any more.
@@ -232,10 +226,11 @@ std::optional<Time> Fabric::serve_between_guests(Packet& packet, const Hop& hop,
 /// `use` already counts the bytes of guests that have not come yet: takes them off.
 void Fabric::take_off_guests(topology::LinkId id, Time now, LinkUse& use) const {
   const LinkState& link = links_[id.index];
-  for (LinkTimes at = link; at.guest && at.instant > now; at = entry(*at.guest, link)) {
-    const Bytes bytes = at.guest->bytes();
+  for (const LinkTimes* at = &link; at->guest && at->instant > now; at = &at->guest->before) {
+    const Packet& packet = *at->guest->packet;
+    const Bytes bytes = packet.bytes();
     use.bytes -= bytes;
-    notes_.add(use.note, id, *at.guest->message, -1, Bytes() - bytes, Time());
+    notes_.add(use.note, id, *packet.message, -1, Bytes() - bytes, Time());
   }
 }
 
@@ -245,15 +240,14 @@ bool Fabric::turn_out(LinkState& link) {
   const Time now = link.domain->partition_.now();
   bool comes_now = false;
   while (link.guest && link.instant >= now) {
-    Packet& packet = *link.guest;
-    const Hop* stop = packet.leap->first;
-    while (stop->state != &link) ++stop;
-    if (stop == packet.hop) {  // it starts here
+    Packet& packet = *link.guest->packet;
+    const Hop& stop = packet.leap->hop_of(*link.guest);
+    if (&stop == packet.hop) {  // it starts here
       if (!packet.message->route->source->give_up_start(packet)) break;
       continue;
     }
     comes_now = link.instant == now;
-    stop_before(packet, *stop);
+    stop_before(packet, stop);
   }
   link.guest = nullptr;
   return comes_now;

@@ -196,19 +196,29 @@ class Message : private Leaving, private Delivery {
   Message* next_in_lane_ = nullptr;
 };
 
+struct Guest;
+
 /// The state of a link as the next arrival finds it.
 struct LinkTimes {
   Time free_at;                      // when all that came alone, and all guests, are through
   Time instant = Time::from_ps(-1);  // when the latest of them came or will come
-  Packet* guest = nullptr;           // comes at `instant` without a stop; stale when that is over (leap.cpp)
+  Guest* guest = nullptr;            // comes at `instant` without a stop; stale when that is over (leap.cpp)
 };
 
-/// What the links that a packet crosses without a stop were like before it.
+/// A packet that crosses a link without a stop.
+struct Guest {
+  LinkTimes before;  // what the link is like before it comes
+  Packet* packet = nullptr;
+};
+
+/// The links that a packet crosses without a stop.
 struct Leap {
   static constexpr std::size_t kMost = 25;  // links; on a longer way it lands and leaps again
   Leap* next = nullptr;                     // in a pool
   const Hop* first = nullptr;               // of these links
-  std::array<LinkTimes, kMost> entered;
+  std::array<Guest, kMost> guests;          // on each of them
+
+  const Hop& hop_of(const Guest& guest) const { return first[&guest - guests.data()]; }
 };
 
 /// A packet in flight. Its event is the arrival of its head at the end of the link it has taken, or of those it crosses behind
