@@ -24,7 +24,7 @@ class DmaChannel::PieceAccess final : public Access {
  public:
   explicit PieceAccess(DmaChannel& of) : channel_(of) {
     keeps_order = !of.whole_;
-    commits_silently = true;
+    tell_when_committed(false);
   }
   DmaTransfer* transfer = nullptr;
   Time held;
