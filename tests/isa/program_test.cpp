@@ -276,9 +276,13 @@ TEST(Program, FingerprintsOfManyAreThoseOfEach) {
     book.share(one);
     programs.push_back(std::make_shared<const Program>(std::move(one)));
   }
+  std::vector<const Program*> all;
   std::vector<std::uint64_t> expected;
-  for (const auto& program : programs) expected.push_back(program->fingerprint());
-  EXPECT_EQ(Program::fingerprints(programs), expected);
+  for (const auto& program : programs) {
+    all.push_back(program.get());
+    expected.push_back(program->fingerprint());
+  }
+  EXPECT_EQ(Program::fingerprints(all), expected);
   EXPECT_TRUE(Program::fingerprints({}).empty());
 }
 
