@@ -67,7 +67,7 @@ bool ProgramBuilder::is_as_model() const {
          scalars_ == b.scalars.size() && sizes_of_own(a) == sizes_of_own(b);
 }
 
-const Program& ProgramBuilder::exact_program() {
+const Program& ProgramBuilder::program() {
   if (follows_ && !is_as_model()) go_own_way();
   return program_;
 }
@@ -88,6 +88,7 @@ Program ProgramBuilder::take(std::int64_t peak_granules) {
   program_.addresses_.trim();
   Program made = std::exchange(program_, {});
   follows_ = false;
+  commands_ = values_ = places_ = scalars_ = 0;
   body_ = std::make_shared<Program::Body>();  // the other one is the program's
   program_.body_ = body_;
   return made;

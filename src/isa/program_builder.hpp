@@ -25,17 +25,18 @@ class ProgramBuilder {
   /// itself.
   ProgramBuilder(std::string kernel, PeCoord pe, const Program* model = nullptr);
 
-  /// What was recorded. While the builder follows a model, the model's later commands and values are in it,
-  /// too.
-  const Program& program() const { return program_; }
-  /// Only what was recorded. Stops following the model if that has more.
-  const Program& exact_program();
+  /// What was recorded, and nothing else. A builder that follows a model which has more stops following it.
+  const Program& program();
+  /// Where to look up what was recorded, by its id. While the builder follows a model, the model's later commands
+  /// and values are in it, too: its sizes say nothing.
+  const Program& tables() const { return program_; }
   /// The peak of the scratch, known without measuring if the whole program is the same as the model.
   std::optional<std::int64_t> known_peak() const;
   /// Trims small tables and sets the peak of the scratch. The builder must not be used afterwards.
   Program take(std::int64_t peak_granules);
 
   CommandIndex next_command() const { return commands_; }
+  ValueId next_value() const { return values_; }
 
   /// What follows is another kernel instance.
   void begin_instance();
