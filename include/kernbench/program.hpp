@@ -243,20 +243,20 @@ class Program {
   std::size_t memory_bytes() const;
   /// Whether they have all but addresses and the PE in common, in the host's memory.
   bool shares_with(const Program& other) const { return body_ == other.body_; }
-  /// An identity of the part they share: compare it, do not look inside.
-  std::shared_ptr<const void> shared_part() const { return body_; }
   /// A hash of all of the above; of source files only the name counts, not the folder. Equal programs have
   /// equal fingerprints, on any machine.
   std::uint64_t fingerprint() const;
   /// The fingerprint of each program. Faster than one call each where neighbours share all but their
   /// addresses.
-  static std::vector<std::uint64_t> fingerprints(std::span<const std::shared_ptr<const Program>> programs);
+  static std::vector<std::uint64_t> fingerprints(std::span<const Program* const> programs);
   /// Whether they are alike in everything.
   friend bool operator==(const Program& a, const Program& b);
 
  private:
   friend class ProgramBuilder;
   friend class ProgramBook;
+  template <std::size_t N>
+  friend class Fingerprints;
 
   struct Place {
     ValueId base;           // of a view; else kNone
@@ -306,9 +306,6 @@ class Program {
   std::vector<std::uint64_t> run_addresses_;
 
   static const std::shared_ptr<const Body>& no_body();
-  /// The programs must share all but their addresses and PEs.
-  template <std::size_t N>
-  static std::array<std::uint64_t, N> fingerprints_of(const std::array<const Program*, N>& programs);
 };
 
 }  // namespace kernbench::isa

@@ -326,7 +326,8 @@ class Context {
   /// Checks the scratch over the whole program. `run_kernel` does. KernelError that lists the largest live
   /// tiles.
   const isa::Program& finish();
-  /// What was recorded since the last `begin`.
+  /// What was recorded since the last `begin`. Asked for in the middle of a kernel, the rest is recorded without
+  /// `Environment::like`.
   const isa::Program& program() const;
   /// Hands the program over; the context begins a new one.
   isa::Program take_program();

@@ -43,10 +43,11 @@ std::int64_t left_of_limit(int resource, std::int64_t pages) {
   return static_cast<std::int64_t>(limit.rlim_cur) - pages * ::sysconf(_SC_PAGESIZE);
 }
 
-/// The smaller of two limits: on all addresses, and on those for data.
+/// The smaller of two limits: on all addresses, and on those for data. None if it cannot be known what is in use.
 std::int64_t left_of_limits() {
   std::int64_t all = 0, resident = 0, shared = 0, code = 0, library = 0, data = 0;
-  std::ifstream("/proc/self/statm") >> all >> resident >> shared >> code >> library >> data;
+  std::ifstream file("/proc/self/statm");
+  if (!(file >> all >> resident >> shared >> code >> library >> data)) return INT64_MAX;
   return std::min(left_of_limit(RLIMIT_AS, all), left_of_limit(RLIMIT_DATA, data));
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "isa/program_book.hpp"
 #include "isa/transfer.hpp"
 #include "kernbench/math_op.hpp"
 
@@ -202,7 +203,7 @@ Workload::Outline::Outline(const Rates& rates, const isa::Program& program)
 std::shared_ptr<const Workload::Outline> Workload::OutlineBook::of(const Rates& rates,
                                                                    const isa::Program& program) {
   constexpr std::size_t kMostKept = 16384;
-  const auto part = program.shared_part();
+  const auto part = isa::ProgramBook::shared_part(program);
   for (const Known& known : known_)
     if (known.part.lock() == part && known.outline) return known.outline;
   auto outline = std::make_shared<const Outline>(rates, program);

@@ -50,7 +50,7 @@ class HazardDetector::Detector {
 
  private:
   const isa::Program& program(const Event& event) { return *facts_.origin(event.origin).program; }
-  /// The same, from the order of events. Only for an event that the order has been told of.
+  /// The same, sooner found: only for an event that the order has been told of.
   const isa::Program& program_of_ended(const Event& event) { return *order_.program_of(event); }
   void queue_operation(const device::OpRecord& record, const Event& event);
   void transfer(const device::OpRecord& record, const Event& event);
@@ -58,6 +58,7 @@ class HazardDetector::Detector {
   void tile_written(const Event& event, Time end);
   void tile_computed(const Event& event, Time end);
   void composite_ended(const Event& event, Time end);
+  void dma(const Event& event, bool write);
   void access(const Event& event, const Pieces& pieces, bool write);
   /// Whether they are of two kernel instances that one PE runs in one launch.
   bool are_instances(const Event& a, const Event& b) {
@@ -75,6 +76,7 @@ class HazardDetector::Detector {
   RunFacts& facts_;
   HazardOptions options_;
   PieceFinder finder_;
+  Pieces pieces_;  // of the latest dma command
   MemoryOrder order_;
   AccessMap map_;
   SlotWatch slots_;
@@ -128,7 +130,13 @@ void HazardDetector::Detector::transfer(const device::OpRecord& record, const Ev
         event, finder_.of_range(event.origin, p.address(command), Bytes(itemsize(p.scalar_dtype(command)))),
         false);
   if (record.kind == OpKind::dma_read || record.kind == OpKind::dma_write)
-    access(event, finder_.find_dma(event.origin, p, command), record.kind == OpKind::dma_write);
+    dma(event, record.kind == OpKind::dma_write);
+}
+
+void HazardDetector::Detector::dma(const Event& event, bool write) {
+  const isa::Program& p = program_of_ended(event);
+  finder_.find_dma(event.origin, p, p.command(event.command), pieces_);
+  access(event, pieces_, write);
 }
 
 void HazardDetector::Detector::queue_operation(const device::OpRecord& record, const Event& event) {

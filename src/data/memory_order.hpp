@@ -18,6 +18,7 @@
 
 #include "data/clock.hpp"
 #include "data/run_facts.hpp"
+#include "kernbench/error.hpp"
 #include "kernbench/program.hpp"
 
 namespace kernbench::data {
@@ -48,8 +49,12 @@ class MemoryOrder {
     return mine.program == nullptr ? mine.base : mine.base + event.command;
   }
   ClockPtr clock_of(const Event& event);
-  /// Null for requests of the host.
-  const isa::Program* program_of(const Event& event) { return timeline(event.origin).program; }
+  /// Null for requests of the host. Something of the event's origin must have ended.
+  const isa::Program* program_of(const Event& event) const {
+    KB_ASSERT(event.origin < timelines_.size() && timelines_[event.origin] != nullptr,
+              "nothing of origin {} has ended, but its place in the order is asked for", event.origin);
+    return timelines_[event.origin]->program;
+  }
   /// Both have ended, `a` before `b`, and they are of different agents.
   bool is_before(const Event& a, const Event& b);
 

@@ -21,14 +21,13 @@ void PieceFinder::append(std::uint32_t origin, std::uint64_t address, std::int64
   }
 }
 
-const Pieces& PieceFinder::find_dma(std::uint32_t origin, const isa::Program& program,
-                                    const isa::Command& dma) {
-  found_.clear();
+void PieceFinder::find_dma(std::uint32_t origin, const isa::Program& program, const isa::Command& dma,
+                           Pieces& found) {
+  found.clear();
   const auto size = itemsize(program.value(program.moved(dma)).dtype);
   isa::for_each_segment(program, dma, [&](const isa::Segment& s) {
-    append(origin, s.address, s.elements * size, s.lane * size, found_);
+    append(origin, s.address, s.elements * size, s.lane * size, found);
   });
-  return found_;
 }
 
 Pieces PieceFinder::of_reference(std::uint32_t origin, const isa::Program& program, isa::ValueId reference) {

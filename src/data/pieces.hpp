@@ -27,12 +27,14 @@ class PieceFinder {
  public:
   explicit PieceFinder(RunFacts& facts) : facts_(facts) {}
 
-  /// The pieces of a dma command. `find_dma` keeps the result in this object: valid until the next call of
-  /// either.
+  /// The pieces of a dma command.
   Pieces of_dma(std::uint32_t origin, const isa::Program& program, const isa::Command& dma) {
-    return find_dma(origin, program, dma);
+    Pieces found;
+    find_dma(origin, program, dma, found);
+    return found;
   }
-  const Pieces& find_dma(std::uint32_t origin, const isa::Program& program, const isa::Command& dma);
+  /// The same, in place of what `found` has had: for who keeps it from one command to the next.
+  void find_dma(std::uint32_t origin, const isa::Program& program, const isa::Command& dma, Pieces& found);
   Pieces of_reference(std::uint32_t origin, const isa::Program& program, isa::ValueId reference);
   /// Those of bytes one after the other: a receive to an address, load_scalar.
   Pieces of_range(std::uint32_t origin, std::uint64_t address, Bytes size);
@@ -43,7 +45,6 @@ class PieceFinder {
 
   RunFacts& facts_;
   std::vector<address::PhysPiece> translated_;
-  Pieces found_;  // of a dma command
 };
 
 /// Those of what the host moves: one after the other.

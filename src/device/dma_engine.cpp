@@ -24,14 +24,14 @@ class DmaChannel::PieceAccess final : public Access {
  public:
   explicit PieceAccess(DmaChannel& of) : channel_(of) {
     keeps_order = !of.whole_;
-    commits_silently = true;
+    tell_when_left(false);
+    tell_when_committed(false);
   }
   DmaTransfer* transfer = nullptr;
   Time held;
   PieceAccess* next = nullptr;  // idle
 
  private:
-  void on_left() override { channel_.piece_left(*transfer); }
   void on_done() override {
     DmaTransfer& done = *transfer;
     done.at_memory = at_memory();
@@ -62,7 +62,7 @@ DmaChannel::~DmaChannel() = default;
 
 void DmaChannel::issue(DmaTransfer& transfer) {
   KB_ASSERT(!transfer.pieces.empty(), "{} was given a transfer of nothing", fabric_.graph().path(node_));
-  transfer.pieces_open_ = transfer.pieces_inside_ = static_cast<std::uint32_t>(transfer.pieces.size());
+  transfer.pieces_open_ = static_cast<std::uint32_t>(transfer.pieces.size());
   transfer.next_ = nullptr;
   (oldest_ ? newest_->next_ : oldest_) = &transfer;
   newest_ = &transfer;
@@ -115,7 +115,6 @@ void DmaChannel::request(DmaTransfer& transfer, const DmaTransfer::Piece& piece,
   PieceAccess& access = accesses_.take(*this);
   access.transfer = &transfer;
   access.held = held;
-  access.tell_when_left(transfer.wants_leaving);
   // Within the TCM the bytes pass the engine: out by the one port, in by the other at the same rate.
   const auto end = piece.memory->node() == transfer.end ? node_ : transfer.end;
   access.start(*piece.memory, node_, end, transfer.direction, piece.extent, transfer.channel, &lane_);
@@ -135,7 +134,7 @@ void DmaChannel::split(DmaTransfer& transfer) {
     KB_ASSERT(all == piece.extent.bytes(), "the DMA model of {} made {} bytes of {}",
               fabric_.graph().path(node_), all.count(), piece.extent.bytes().count());
   }
-  transfer.pieces_open_ = transfer.pieces_inside_ = static_cast<std::uint32_t>(waiting_.size() - before);
+  transfer.pieces_open_ = static_cast<std::uint32_t>(waiting_.size() - before);
   request_more();
 }
 
@@ -155,10 +154,6 @@ void DmaChannel::request_more() {
     load_.bytes += bytes;
     request(*next.transfer, next.piece, partition_.now() - next.since);
   }
-}
-
-void DmaChannel::piece_left(DmaTransfer& transfer) {
-  if (--transfer.pieces_inside_ == 0) transfer.on_left();
 }
 
 /// Transfers retire in order, even if a later one is done first.

@@ -37,7 +37,6 @@ class DmaTransfer {
   Channel channel = Channel::compute;
   topology::NodeId end;       // where the data lies or goes in the PE: its TCM; or the engine itself
   std::vector<Piece> pieces;  // in order, at least one
-  bool wants_leaving = false;
 
   /// Those of the request that was done last; see Access.
   Time at_memory, through_memory;
@@ -48,14 +47,11 @@ class DmaTransfer {
   friend class DmaChannel;
   /// It and all transfers of its channel before it are done.
   virtual void on_retired() = 0;
-  /// A write: its last byte has left the PE; called if `wants_leaving`.
-  virtual void on_left() {}
 
  private:
   DmaTransfer* next_ = nullptr;  // of its channel
   Time looked_up_;               // when its address is known
   std::uint32_t pieces_open_ = 0;
-  std::uint32_t pieces_inside_ = 0;  // not yet left
 };
 
 /// One direction of an engine.
@@ -80,7 +76,6 @@ class alignas(64) DmaChannel {
   void split(DmaTransfer& transfer);
   void request_more();
   void request(DmaTransfer& transfer, const DmaTransfer::Piece& piece, Time held);
-  void piece_left(DmaTransfer& transfer);
   void piece_done(DmaTransfer& transfer);
   void retire();
 

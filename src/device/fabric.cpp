@@ -293,7 +293,7 @@ void Fabric::start_packet(Message& message, Time now) {
 /// The last byte of a message will leave its sender at `at`. That is an event if somebody waits for it; else
 /// the lane only remembers the time.
 void Fabric::leaves(Message& message, Time at) {
-  if (message.is_missed() || (message.lane_ && !options_.runs))
+  if (message.leaving_matters() || (message.lane_ && !options_.runs))
     message.route->first().state->domain->partition_.schedule_at(message.leaving(), at);
   else if (message.lane_)
     message.lane_->left_at_ = at;
@@ -514,7 +514,7 @@ void Message::leave() {
   }
   Fabric& fabric = *route->first().fabric;
   Lane* lane = std::exchange(lane_, nullptr);
-  if (followed && waved_off_) on_left();
+  if (followed && wants_leaving_) on_left();
   if (lane) lane->advance(fabric);
 }
 

@@ -114,13 +114,16 @@ void Access::on_delivered() {
 void Access::written(Time at) {
   progress_.done = at;
   if (at == memory_->partition().now()) return commit();
-  if (commits_silently) {
-    find_way_back();
-    step_ = Step::acknowledge;
-    if (memory_->fabric().acknowledge_ahead(*signal_route_, next_step(), at)) return;
-    step_ = Step::commit;
-  }
+  if (!wants_commit_ && acknowledges_ahead(at)) return;
   memory_->partition().schedule_at(next_step(), at);
+}
+
+/// Whether the acknowledgement, known before the write is in the memory, is on its way.
+bool Access::acknowledges_ahead(Time written) {
+  find_way_back();
+  if (!memory_->fabric().acknowledge_ahead(*signal_route_, next_step(), written)) return false;
+  step_ = Step::acknowledge;
+  return true;
 }
 
 void Access::not_yet_written() {
@@ -133,7 +136,7 @@ void Access::find_way_back() {
 }
 
 void Access::commit() {
-  if (!commits_silently) on_committed();
+  on_committed();
   step_ = Step::acknowledge;
   find_way_back();
   memory_->fabric().acknowledge(*signal_route_, next_step(), channel, kAnswers + issuer_.index, key());

@@ -126,10 +126,10 @@ class alignas(64) Access : private Message, private AccessStep {
   std::uint32_t issuer() const { return issuer_.index; }
   /// Data that is read comes in the order of the requests, also out of a memory that would send it in turns.
   bool keeps_order = false;
-  /// Nobody wants to know when the bytes of a write are in the memory: `on_committed` is not called.
-  bool commits_silently = false;
 
  protected:
+  /// Of a write: whether anybody wants to know when it is in the memory. Who does not leaves `on_committed` as it is.
+  void tell_when_committed(bool tell) { wants_commit_ = tell; }
   /// A read: the last byte is at `end`. A write: the acknowledgement is at the issuer.
   virtual void on_done() = 0;
   /// A write: the last byte has left `end`.
@@ -154,6 +154,7 @@ class alignas(64) Access : private Message, private AccessStep {
   void pass_on();
   bool goes_before(const Access& other) const;
   void commit();
+  bool acknowledges_ahead(Time written);
   void find_way_back();
 
   /// What happens next: at the memory, the request of a read comes, or data written is in it; at the issuer, the
@@ -171,6 +172,7 @@ class alignas(64) Access : private Message, private AccessStep {
   // What is needed again when the data of a read is delivered comes last, on the cache line of what its issuer adds.
   Direction direction_ = Direction::read;
   Step step_ = Step::serve;
+  bool wants_commit_ = true;
   Time at_memory_;
 };
 static_assert(sizeof(Access) == 384);

@@ -99,9 +99,9 @@ class Message : private Leaving, private Delivery {
 
  private:
   // Those who get it look at these while it is under way: nothing that changes then may lie in the same byte.
-  bool short_tail_ : 1 = false;  // the last packet is not like the others
-  bool looked_at_ : 1 = true;    // packet by packet, by who gets it
-  bool waved_off_ : 1 = true;    // its sender wants to know when it has left
+  bool short_tail_ : 1 = false;    // the last packet is not like the others
+  bool looked_at_ : 1 = true;      // packet by packet, by who gets it
+  bool wants_leaving_ : 1 = true;  // its sender wants to know when it has left
 
  public:
   /// Among messages of a class that come to a source at one instant, the smaller goes first; of equal ones, the one that was
@@ -116,7 +116,7 @@ class Message : private Leaving, private Delivery {
   void look_at_packets(bool look) { looked_at_ = look; }
 
   /// Whether its sender wants to know when it has left. If not, `on_left` is not called.
-  void tell_when_left(bool tell) { waved_off_ = tell; }
+  void tell_when_left(bool tell) { wants_leaving_ = tell; }
 
   std::int64_t packets() const { return packets_; }
   /// Its order at links where heads arrive at one instant: by sender, then age.
@@ -157,7 +157,7 @@ class Message : private Leaving, private Delivery {
   friend class Lane;
 
   /// Whether anything happens when it has left.
-  bool is_missed() const { return (followed && waved_off_) || (lane_ && next_in_lane_); }
+  bool leaving_matters() const { return (followed && wants_leaving_) || (lane_ && next_in_lane_); }
   /// Whether anything happens when the head of a packet is there.
   bool is_looked_at() const { return followed && looked_at_; }
   static void fire_leaving(sim::Event& e) { static_cast<Message&>(static_cast<Leaving&>(e)).leave(); }

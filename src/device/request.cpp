@@ -6,7 +6,7 @@ class HostTransfer::Part final : public Access {
  public:
   explicit Part(HostTransfer& transfer) : transfer_(transfer) {
     tell_when_left(false);
-    commits_silently = true;
+    tell_when_committed(false);
   }
 
  private:

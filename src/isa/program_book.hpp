@@ -16,6 +16,8 @@ class ProgramBook {
  public:
   /// If a known program that is still around is alike in all but addresses and PE, the two share that from now on.
   void share(Program& program);
+  /// An identity of what programs may share: compare it, do not look inside.
+  static std::shared_ptr<const void> shared_part(const Program& program) { return program.body_; }
 
  private:
   /// Of one size, those that came last: programs of a launch have a few bodies, or each its own.

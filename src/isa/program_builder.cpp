@@ -13,6 +13,13 @@ std::uint64_t hash_of(std::span<const std::int64_t> words) {
   return hash ^ (hash >> 32);
 }
 
+std::uint32_t find_or_add(std::vector<std::string>& names, std::string_view name) {
+  const auto found = std::ranges::find(names, name);
+  const auto place = static_cast<std::uint32_t>(found - names.begin());
+  if (found == names.end()) names.emplace_back(name);
+  return place;
+}
+
 }  // namespace
 
 ProgramBuilder::ProgramBuilder(std::string kernel, PeCoord pe, const Program* model) {
@@ -60,7 +67,7 @@ bool ProgramBuilder::is_as_model() const {
          scalars_ == b.scalars.size() && sizes_of_own(a) == sizes_of_own(b);
 }
 
-const Program& ProgramBuilder::exact_program() {
+const Program& ProgramBuilder::program() {
   if (follows_ && !is_as_model()) go_own_way();
   return program_;
 }
@@ -81,6 +88,7 @@ Program ProgramBuilder::take(std::int64_t peak_granules) {
   program_.addresses_.trim();
   Program made = std::exchange(program_, {});
   follows_ = false;
+  commands_ = values_ = places_ = scalars_ = 0;
   body_ = std::make_shared<Program::Body>();  // the other one is the program's
   program_.body_ = body_;
   return made;
@@ -88,8 +96,7 @@ Program ProgramBuilder::take(std::int64_t peak_granules) {
 
 void ProgramBuilder::begin_instance() {
   if (commands_ == 0) return;
-  body_->instances.push_back(commands_);
-  check_new(&Program::Body::instances, body_->instances.size() - 1);
+  add_all(&Program::Body::instances, std::span<const CommandIndex>(&commands_, 1));
 }
 
 std::uint32_t ProgramBuilder::shape(std::span<const std::int64_t> extents) {
@@ -98,20 +105,18 @@ std::uint32_t ProgramBuilder::shape(std::span<const std::int64_t> extents) {
     for (std::size_t i = 0; equal && i < extents.size(); ++i) equal = s.begin()[i] == extents[i];
     return equal;
   };
-  const auto known = body_->shapes.size();
-  const auto id = shape_ids_.find_or_add(
-      body_->shapes, [&] { return hash_of(extents); }, same, [&] { return Shape(extents); });
-  if (id == known) check_new(&Program::Body::shapes, known);
-  return id;
+  return add_to(&Program::Body::shapes, [&](auto& shapes) {
+    return shape_ids_.find_or_add(
+        shapes, [&] { return hash_of(extents); }, same, [&] { return Shape(extents); });
+  });
 }
 
 std::uint32_t ProgramBuilder::strides(const Strides& strides) {
-  const auto known = body_->strides.size();
-  const auto id = strides_ids_.find_or_add(
-      body_->strides, [&] { return hash_of(strides); }, [&](const Strides& s) { return s == strides; },
-      [&] { return strides; });
-  if (id == known) check_new(&Program::Body::strides, known);
-  return id;
+  return add_to(&Program::Body::strides, [&](auto& all) {
+    return strides_ids_.find_or_add(
+        all, [&] { return hash_of(strides); }, [&](const Strides& s) { return s == strides; },
+        [&] { return strides; });
+  });
 }
 
 std::uint32_t ProgramBuilder::mask(std::span<const LaneRange> runs) {
@@ -126,71 +131,45 @@ std::uint32_t ProgramBuilder::mask(std::span<const LaneRange> runs) {
            std::ranges::equal(std::span(body_->runs).subspan(m.first_run, m.run_count), runs);
   };
   const auto make = [&] {
-    const auto first = static_cast<std::uint32_t>(body_->runs.size());
-    body_->runs.insert(body_->runs.end(), runs.begin(), runs.end());
-    return Program::Mask{first, static_cast<std::uint32_t>(runs.size()), lanes};
+    return Program::Mask{add_all(&Program::Body::runs, runs), static_cast<std::uint32_t>(runs.size()), lanes};
   };
-  const auto known = body_->masks.size(), known_runs = body_->runs.size();
-  const auto id = mask_ids_.find_or_add(
-      body_->masks, [&] { return hash; }, same, make);
-  check_new(&Program::Body::masks, known);
-  check_new(&Program::Body::runs, known_runs);
-  return id;
+  return add_to(&Program::Body::masks, [&](auto& masks) {
+    return mask_ids_.find_or_add(
+        masks, [&] { return hash; }, same, make);
+  });
 }
 
 std::uint32_t ProgramBuilder::scattered(std::span<const LaneRange> runs,
                                         std::span<const std::uint64_t> addresses) {
-  Program::Mask mask{static_cast<std::uint32_t>(body_->runs.size()), static_cast<std::uint32_t>(runs.size()),
-                     0, static_cast<std::uint32_t>(program_.run_addresses_.size())};
+  Program::Mask mask{add_all(&Program::Body::runs, runs), static_cast<std::uint32_t>(runs.size()), 0,
+                     static_cast<std::uint32_t>(program_.run_addresses_.size())};
   for (const auto run : runs) mask.lanes += run.end - run.begin;
-  body_->runs.insert(body_->runs.end(), runs.begin(), runs.end());
   program_.run_addresses_.insert(program_.run_addresses_.end(), addresses.begin(), addresses.end());
-  body_->masks.push_back(mask);
-  check_new(&Program::Body::masks, body_->masks.size() - 1);
-  check_new(&Program::Body::runs, mask.first_run);
-  return static_cast<std::uint32_t>(body_->masks.size() - 1);
+  return add_all(&Program::Body::masks, std::span<const Program::Mask>(&mask, 1));
 }
 
 std::uint32_t ProgramBuilder::direction(std::string_view name) {
-  auto& names = body_->directions;
-  const auto found = std::ranges::find(names, name);
-  const auto id = static_cast<std::uint32_t>(found - names.begin());
-  if (found != names.end()) return id;
-  names.emplace_back(name);
-  check_new(&Program::Body::directions, id);
-  return id;
+  return add_to(&Program::Body::directions, [&](auto& names) { return find_or_add(names, name); });
 }
 
 std::uint32_t ProgramBuilder::file(const char* name) {
-  auto& files = body_->files;
-  const auto found = std::ranges::find(files, std::string_view(name));
-  const auto id = static_cast<std::uint32_t>(found - files.begin());
-  if (found != files.end()) return id;
-  files.emplace_back(name);
-  check_new(&Program::Body::files, id);
-  return id;
+  return add_to(&Program::Body::files, [&](auto& files) { return find_or_add(files, name); });
 }
 
 std::uint32_t ProgramBuilder::new_line(const char* file, std::uint32_t line) {
   const Program::Line wanted{this->file(file), line};
   const auto same = [&](Program::Line l) { return l.file == wanted.file && l.line == wanted.line; };
-  const auto known = body_->lines.size();
-  const auto id = line_ids_.find_or_add(
-      body_->lines, [&] { return mix(wanted.file, line); }, same, [&] { return wanted; });
-  check_new(&Program::Body::lines, known);
-  return id;
+  return add_to(&Program::Body::lines, [&](auto& lines) {
+    return line_ids_.find_or_add(
+        lines, [&] { return mix(wanted.file, line); }, same, [&] { return wanted; });
+  });
 }
 
 std::uint32_t ProgramBuilder::composite(const CompositeSpec& spec, std::span<const EpilogueStep> steps) {
-  auto& all = body_->steps;
-  body_->composites.push_back(spec);
-  body_->composites.back().first_step = static_cast<std::uint32_t>(all.size());
-  body_->composites.back().step_count = static_cast<std::uint32_t>(steps.size());
-  const auto known = all.size();
-  all.insert(all.end(), steps.begin(), steps.end());
-  check_new(&Program::Body::steps, known);
-  check_new(&Program::Body::composites, body_->composites.size() - 1);
-  return static_cast<std::uint32_t>(body_->composites.size() - 1);
+  CompositeSpec own = spec;
+  own.first_step = add_all(&Program::Body::steps, steps);
+  own.step_count = static_cast<std::uint32_t>(steps.size());
+  return add_all(&Program::Body::composites, std::span<const CompositeSpec>(&own, 1));
 }
 
 std::uint32_t ProgramBuilder::add_place(Program::Place place) {
@@ -200,10 +179,7 @@ std::uint32_t ProgramBuilder::add_place(Program::Place place) {
 }
 
 std::uint32_t ProgramBuilder::add_reads(std::span<const ValueId> reads) {
-  const auto first = static_cast<std::uint32_t>(body_->more_reads.size());
-  body_->more_reads.insert(body_->more_reads.end(), reads.begin(), reads.end());
-  check_new(&Program::Body::more_reads, first);
-  return first;
+  return add_all(&Program::Body::more_reads, reads);
 }
 
 ValueId ProgramBuilder::placed(DType dtype, std::uint32_t shape, std::uint64_t address) {

@@ -25,17 +25,18 @@ class ProgramBuilder {
   /// itself.
   ProgramBuilder(std::string kernel, PeCoord pe, const Program* model = nullptr);
 
-  /// What was recorded. While the builder follows a model, the model's later commands and values are in it,
-  /// too.
-  const Program& program() const { return program_; }
-  /// Only what was recorded. Stops following the model if that has more.
-  const Program& exact_program();
+  /// What was recorded, and nothing else. A builder that follows a model which has more stops following it.
+  const Program& program();
+  /// Where to look up what was recorded, by its id. While the builder follows a model, the model's later commands
+  /// and values are in it, too: its sizes say nothing.
+  const Program& tables() const { return program_; }
   /// The peak of the scratch, known without measuring if the whole program is the same as the model.
   std::optional<std::int64_t> known_peak() const;
   /// Trims small tables and sets the peak of the scratch. The builder must not be used afterwards.
   Program take(std::int64_t peak_granules);
 
   CommandIndex next_command() const { return commands_; }
+  ValueId next_value() const { return values_; }
 
   /// What follows is another kernel instance.
   void begin_instance();
@@ -100,10 +101,26 @@ class ProgramBuilder {
     go_own_way();
     return false;
   }
-  /// The same for small tables, which the builder keeps itself anyway: their entries from `from` on are new.
+  /// The same for small tables, which the builder keeps itself anyway: what `add(table)` appends, if anything, must
+  /// stand in the model's at the same place. Returns what `add` does.
+  template <class T, class Add>
+  auto add_to(std::vector<T> Program::Body::*table, Add add) {
+    const std::size_t known = (*body_.*table).size();
+    const auto result = add(*body_.*table);
+    if (follows_ && (*body_.*table).size() > known) check_new(table, known);
+    return result;
+  }
+  /// Appends all of them; returns where the first one stands.
+  template <class T>
+  std::uint32_t add_all(std::vector<T> Program::Body::*table, std::span<const T> items) {
+    return add_to(table, [&](std::vector<T>& all) {
+      const auto first = static_cast<std::uint32_t>(all.size());
+      all.insert(all.end(), items.begin(), items.end());
+      return first;
+    });
+  }
   template <class T>
   void check_new(std::vector<T> Program::Body::*table, std::size_t from) {
-    if (!follows_) return;
     const std::vector<T>&own = *body_.*table, &all = *model_.*table;
     const auto first = static_cast<std::ptrdiff_t>(from);
     if (own.size() > all.size() || !std::equal(own.begin() + first, own.end(), all.begin() + first))

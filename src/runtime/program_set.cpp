@@ -23,6 +23,13 @@ std::uint64_t look_of(const Programs& programs) {
 
 }  // namespace
 
+std::vector<std::uint64_t> fingerprints_of(const Programs& programs) {
+  std::vector<const isa::Program*> all;
+  all.reserve(programs.size());
+  for (const auto& program : programs) all.push_back(program.get());
+  return isa::Program::fingerprints(all);
+}
+
 const WrittenBytes& ProgramSet::writes() const {
   if (!writes_) writes_.emplace(programs_);
   return *writes_;
@@ -38,7 +45,7 @@ std::uint64_t ProgramSet::fingerprint(std::size_t program) const {
 const std::vector<std::uint64_t>& ProgramSet::fingerprints() const {
   const bool all_known =
       fingerprints_.size() == programs_.size() && std::ranges::count(fingerprints_, 0u) == 0;
-  if (!all_known) fingerprints_ = isa::Program::fingerprints(programs_);
+  if (!all_known) fingerprints_ = fingerprints_of(programs_);
   return fingerprints_;
 }
 

@@ -16,6 +16,9 @@ namespace kernbench::runtime {
 
 using Programs = std::vector<std::shared_ptr<const isa::Program>>;
 
+/// The fingerprint of each.
+std::vector<std::uint64_t> fingerprints_of(const Programs& programs);
+
 /// Not for several threads at once.
 class ProgramSet {
  public:

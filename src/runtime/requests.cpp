@@ -253,7 +253,7 @@ void JointLaunch::send() {
     numbers.push_back(number);
   }
   std::vector<std::uint64_t> fingerprints;
-  if (processors_.notes_fingerprints()) fingerprints = isa::Program::fingerprints(programs);
+  if (processors_.notes_fingerprints()) fingerprints = fingerprints_of(programs);
   at_work_ = std::make_unique<device::KernelLaunch>(processors_, parts_.front()->number(), sip_,
                                                     std::move(programs), wiring_, numbers, fingerprints);
   at_work_->before = before_;

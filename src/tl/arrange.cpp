@@ -75,7 +75,7 @@ Tile Context::histogram(const Tile& x, std::int64_t bins, At at) {
   const auto dtype = r.value(id).dtype;
   if (!is_integer(dtype)) r.fail(at, {"dtype", "histogram of " + r.describe(id), "it takes integers"});
   if (bins < 1) reject_not_positive("number of bins", bins, at);
-  const Shape shape = r.program().shape_of(r.shape_id({bins}, "histogram", at));
+  const Shape shape = r.tables().shape_of(r.shape_id({bins}, "histogram", at));
   return r.arrangement(MathOp::histogram, {&id, 1}, 0, DType::i32, shape, false, at);
 }
 

@@ -93,7 +93,7 @@ void Context::begin_instance() { recorder_->builder().begin_instance(); }
 
 void Context::begin() { recorder_->begin(); }
 const isa::Program& Context::finish() { return recorder_->finish(); }
-const isa::Program& Context::program() const { return recorder_->exact_program(); }
+const isa::Program& Context::program() const { return recorder_->program(); }
 isa::Program Context::take_program() { return recorder_->take(); }
 void Context::set_line(const char* file, std::uint32_t line) { recorder_->set_line(file, line); }
 

@@ -48,7 +48,7 @@ std::uint32_t Recorder::common_shape(MathOp op, const Typed& typed, At at) {
         [&] {
           return fmt::format("{} of {}", to_string(op), describe(std::span(typed.ids.data(), typed.count)));
         },
-        [&] { return broadcast(builder_.program().shape_of(common), builder_.program().shape_of(other)); });
+        [&] { return broadcast(builder_.tables().shape_of(common), builder_.tables().shape_of(other)); });
     common = builder_.shape({shape.begin(), shape.end()});
   }
   return common;

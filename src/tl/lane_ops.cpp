@@ -148,7 +148,7 @@ void Recorder::place_lanes(isa::Command& c, const Lanes& lanes, const Shape& sha
 Tile Context::load_at(const Lanes& lanes, const Dims& shape, DType dtype, double other, At at) {
   auto& r = *recorder_;
   const auto shape_id = r.shape_id(shape, "load_at", at);
-  const Shape extents = r.program().shape_of(shape_id);
+  const Shape extents = r.tables().shape_of(shape_id);
   r.check_lanes(lanes, extents.elements(), "load_at", at);
   isa::Command c{.kind = isa::CommandKind::dma_read};
   r.place_lanes(c, lanes, extents, dtype, false);

@@ -97,14 +97,14 @@ std::uint32_t Recorder::mask_id(const Tile& mask, const Shape& shape, std::strin
   if (value(id).dtype != DType::i1) fail(at, {"mask", text(), "a mask is i1; compare first"});
   if (!broadcasts_to(this->shape(id), shape))
     fail(at, {"mask", text(), "a mask has the shape of the access or broadcasts to it"});
-  const auto answer = known_.ask(builder_.program(), id);
+  const auto answer = known_.ask(builder_.tables(), id);
   if (answer.numbers == nullptr) {
-    const auto& cause = builder_.program().command(*answer.depends_on);
+    const auto& cause = builder_.tables().command(*answer.depends_on);
     fail(at,
          {"mask",
           fmt::format("{}, which depends on the result of {} at {}", text(),
                       cause.kind == isa::CommandKind::math ? to_string(cause.op) : isa::to_string(cause.kind),
-                      isa::to_string(builder_.program().line(cause))),
+                      isa::to_string(builder_.tables().line(cause))),
           "a mask of load or store is built from arange, program ids and numbers; use where for data"});
   }
   const auto runs = runs_of(*answer.numbers, this->shape(id), shape);
@@ -119,7 +119,7 @@ Tile Context::load(Ptr ptr, const Dims& shape, DType dtype, const LoadOptions& o
   const auto shape_id = r.shape_id(shape, "load", at);
   isa::Command c{.kind = isa::CommandKind::dma_read, .place = r.builder().address(ptr.address())};
   if (options.strides.given() || options.mask) {
-    const auto& extents = r.program().shape_of(shape_id);
+    const auto& extents = r.tables().shape_of(shape_id);
     c.strides = r.strides_id(options.strides, extents, false, "load", at);
     c.detail = r.mask_id(options.mask, extents, "load", at);
   }
@@ -181,7 +181,7 @@ Tile Context::ref(Ptr ptr, const Dims& shape, DType dtype, const Dims& strides, 
   auto& r = *recorder_;
   r.check_pointer(ptr, dtype, "ref", at);
   const auto shape_id = r.shape_id(shape, "ref", at);
-  const auto& extents = r.program().shape_of(shape_id);
+  const auto& extents = r.tables().shape_of(shape_id);
   const auto given = r.strides_id(strides, extents, false, "ref", at);
   isa::Strides steps = isa::row_major(extents);
   if (given != isa::kNone) std::ranges::copy(strides.values(), steps.begin());

@@ -44,7 +44,7 @@ void Recorder::check_message(const Queue* queue, Bytes size, std::string_view op
 
 isa::ValueId Recorder::received(const Queue* queue, std::uint32_t shape, DType dtype,
                                 const RecvOptions& options, At at) {
-  check_message(queue, Bytes(builder_.program().shape_of(shape).elements() * itemsize(dtype)), "recv", at);
+  check_message(queue, Bytes(builder_.tables().shape_of(shape).elements() * itemsize(dtype)), "recv", at);
   if (!options.dst_addr.is_null()) {
     check_pointer(options.dst_addr, dtype, "recv to an address", at);
     return builder_.placed(dtype, shape, options.dst_addr.address());
@@ -56,7 +56,7 @@ Op Context::send(std::string_view direction, const Tile& tile, At at) {
   auto& r = *recorder_;
   const auto given = r.tile_or_reference(tile, "send", at);
   const auto way = r.way(direction, Recorder::Side::send, at);
-  r.check_message(way.queue, r.program().bytes(given), "send", at);
+  r.check_message(way.queue, r.tables().bytes(given), "send", at);
   return r.op(r.append({.kind = isa::CommandKind::ipcq_send, .detail = way.direction}, {given}, at));
 }
 
@@ -92,7 +92,7 @@ Tile Context::recv_any(const Dims& shape, DType dtype, At at) {
   const Queue* scratch = nullptr;
   if (queues) {
     for (const auto& q : *queues)
-      r.check_message(&q, Bytes(r.program().shape_of(shape_id).elements() * itemsize(dtype)), "recv_any", at);
+      r.check_message(&q, Bytes(r.tables().shape_of(shape_id).elements() * itemsize(dtype)), "recv_any", at);
     const auto found = std::ranges::find(*queues, false, &Queue::in_slot);
     scratch = found == queues->end() ? &queues->front() : &*found;
   }

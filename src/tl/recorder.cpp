@@ -43,14 +43,12 @@ const isa::Program& Recorder::finish() {
 std::int64_t Recorder::peak_granules() {
   const auto limit = static_cast<std::int64_t>(scratch_granules_);
   if (const auto known = builder_.known_peak(); known && *known <= limit) return *known;
-  const auto use = isa::measure_scratch(builder_.exact_program(), limit);
+  const auto use = isa::measure_scratch(builder_.program(), limit);
   if (use.first_above_limit) fail_scratch(*use.first_above_limit);
   return use.peak_granules;
 }
 
-const isa::Program& Recorder::exact_program() {
-  return finished_ ? finished_program_ : builder_.exact_program();
-}
+const isa::Program& Recorder::program() { return finished_ ? finished_program_ : builder_.program(); }
 
 isa::Program Recorder::take() {
   finish();
@@ -81,7 +79,7 @@ void Recorder::fail(isa::SourceLine line, Complaint complaint) const {
 
 void Recorder::fail_scratch(isa::CommandIndex command) const {
   constexpr std::size_t kListed = 8;
-  const auto& program = builder_.program();
+  const auto& program = builder_.tables();
   const auto live = isa::live_tiles(program, command);
   std::int64_t granules = 0;
   for (const auto id : live) granules += program.value(id).granules;
@@ -114,7 +112,7 @@ void Recorder::fail_handle(const Tile& t, std::string_view op, At at) const {
             "tiles live in the kernel run that made them; pass data through memory or queues"});
 }
 
-const isa::Program& Recorder::program_of(const Tile& tile) {
+const isa::Program& Recorder::tables_of(const Tile& tile) {
   if (tile.recorder_ == nullptr)
     throw KernelError({.id = "tl.tile",
                        .where = "",
@@ -125,11 +123,11 @@ const isa::Program& Recorder::program_of(const Tile& tile) {
                        .where = "",
                        .what = "dtype or shape of a tile of another recording",
                        .hint = "tiles live in the kernel run that made them"});
-  return tile.recorder_->program();
+  return tile.recorder_->tables();
 }
 
 std::string Recorder::describe(isa::ValueId id) const {
-  return to_string(isa::operand(builder_.program(), id));
+  return to_string(isa::operand(builder_.tables(), id));
 }
 
 std::string Recorder::describe(std::span<const isa::ValueId> ids) const {
@@ -139,8 +137,7 @@ std::string Recorder::describe(std::span<const isa::ValueId> ids) const {
 }
 
 void Recorder::check_op(const Op& op, At at) const {
-  if (op.recorder_ != this || op.recording_ != recording_ ||
-      op.command_ >= builder_.program().commands().size())
+  if (op.recorder_ != this || op.recording_ != recording_ || op.command_ >= builder_.next_command())
     fail(at, {"tile", "wait for a command of another recording", "wait in the kernel run that made it"});
 }
 
@@ -152,13 +149,13 @@ std::uint32_t Recorder::shape_id(const Dims& dims, std::string_view op, At at) {
 void Recorder::fail_large_tile(DType dtype, std::uint32_t shape, At at) const {
   fail(at, {"scratch",
             fmt::format("a tile {}{} alone exceeds the PE's scratch of {}", to_string(dtype),
-                        to_string(builder_.program().shape_of(shape)), to_string(environment_.scratch)),
+                        to_string(builder_.tables().shape_of(shape)), to_string(environment_.scratch)),
             "work on smaller tiles"});
 }
 
 isa::ValueId Recorder::new_tile(DType dtype, std::uint32_t shape, At at) {
   constexpr std::uint64_t kGranule = isa::kGranuleBytes;
-  const auto elements = static_cast<std::uint64_t>(builder_.program().shape_of(shape).elements());
+  const auto elements = static_cast<std::uint64_t>(builder_.tables().shape_of(shape).elements());
   if (elements > scratch_granules_ * kGranule) fail_large_tile(dtype, shape, at);
   const auto granules = (elements * static_cast<std::uint64_t>(itemsize(dtype)) + kGranule - 1) / kGranule;
   if (granules > scratch_granules_) fail_large_tile(dtype, shape, at);

@@ -28,11 +28,10 @@ class Recorder {
   void begin();
   const isa::Program& finish();
   isa::Program take();
-  /// What was recorded. While the builder follows a model, the model's later commands and values are in it,
-  /// too.
-  const isa::Program& program() const { return finished_ ? finished_program_ : builder_.program(); }
-  /// Only what was recorded. Stops following the model if that has more.
-  const isa::Program& exact_program();
+  /// What was recorded, and nothing else. If the model has more, the program is no longer compared with it.
+  const isa::Program& program();
+  /// Where to look up what was recorded, by its id; see ProgramBuilder.
+  const isa::Program& tables() const { return finished_ ? finished_program_ : builder_.tables(); }
   const Environment& environment() const { return environment_; }
   void set_line(const char* file, std::uint32_t line);
 
@@ -79,9 +78,9 @@ class Recorder {
   Op op(isa::CommandIndex command) const { return Op(this, command, recording_); }
   void check_op(const Op& op, At at) const;
 
-  const isa::Value& value(isa::ValueId id) const { return builder_.program().value(id); }
-  const Shape& shape(isa::ValueId id) const { return builder_.program().shape(id); }
-  isa::Layout layout(isa::ValueId id) const { return builder_.program().layout(id); }
+  const isa::Value& value(isa::ValueId id) const { return builder_.tables().value(id); }
+  const Shape& shape(isa::ValueId id) const { return builder_.tables().shape(id); }
+  isa::Layout layout(isa::ValueId id) const { return builder_.tables().layout(id); }
   isa::ProgramBuilder& builder() { return builder_; }
 
   std::uint32_t shape_id(const Dims& dims, std::string_view op, At at);
@@ -150,13 +149,14 @@ class Recorder {
   Tile expand_dims(isa::ValueId id, int axis);
   Tile slice(const Tile& x, std::span<const Slice> slices, At at);
 
-  static const isa::Program& program_of(const Tile& tile);
+  /// Where to look up what the tile is.
+  static const isa::Program& tables_of(const Tile& tile);
   /// For the operators of Tile, which have no context: it is that of the first tile among them.
   static Tile operation(MathOp op, std::initializer_list<Operand> operands);
 
  private:
   bool is_own(const Tile& t) const {
-    return t.recorder_ == this && t.recording_ == recording_ && t.id_ < builder_.program().values().size();
+    return t.recorder_ == this && t.recording_ == recording_ && t.id_ < builder_.next_value();
   }
   struct Typed {  // operands of a math command with their common type
     std::array<isa::ValueId, 3> ids;

@@ -55,11 +55,10 @@ bool broadcasts_to(const Shape& from, const Shape& to) {
 Tile Recorder::view(isa::ValueId of, std::uint32_t shape, const Strides& strides, std::int64_t offset) {
   const auto& v = value(of);
   if (v.kind == isa::ValueKind::reference) {
-    const auto moved =
-        builder_.program().address(of) + static_cast<std::uint64_t>(offset * itemsize(v.dtype));
+    const auto moved = builder_.tables().address(of) + static_cast<std::uint64_t>(offset * itemsize(v.dtype));
     return handle(builder_.reference(v.dtype, shape, moved, strides));
   }
-  return handle(builder_.view(builder_.program().base(of), shape, strides, offset));
+  return handle(builder_.view(builder_.tables().base(of), shape, strides, offset));
 }
 
 Tile Recorder::reshape(isa::ValueId id, std::uint32_t shape, At at) {
@@ -72,7 +71,7 @@ Tile Recorder::reshape(isa::ValueId id, std::uint32_t shape, At at) {
     id = unary(MathOp::copy, handle(id), at).id();
     from.offset = 0;
   }
-  return view(id, shape, isa::row_major(builder_.program().shape_of(shape)), from.offset);
+  return view(id, shape, isa::row_major(builder_.tables().shape_of(shape)), from.offset);
 }
 
 Tile Recorder::expand_dims(isa::ValueId id, int axis) {
@@ -115,7 +114,7 @@ Tile Context::reshape(const Tile& x, const Dims& shape, At at) {
   const auto id = recorder_->tile_or_reference(x, "reshape", at);
   const auto elements = recorder_->shape(id).elements();
   const auto to = recorder_->shape_id(Dims(inferred(shape, elements)), "reshape", at);
-  if (recorder_->program().shape_of(to).elements() != elements)
+  if (recorder_->tables().shape_of(to).elements() != elements)
     recorder_->fail(at, {"shape", fmt::format("reshape of {} to {}", recorder_->describe(id), text_of(shape)),
                          fmt::format("the number of elements must stay {}", elements)});
   return recorder_->reshape(id, to, at);
@@ -161,7 +160,7 @@ Tile Context::expand_dims(const Tile& x, int axis, At at) {
 Tile Context::broadcast_to(const Tile& x, const Dims& shape, At at) {
   const auto id = recorder_->tile_or_reference(x, "broadcast_to", at);
   const auto to = recorder_->shape_id(shape, "broadcast_to", at);
-  const auto& wanted = recorder_->program().shape_of(to);
+  const auto& wanted = recorder_->tables().shape_of(to);
   const auto from = recorder_->shape(id);
   const auto old = recorder_->layout(id);
   if (!broadcasts_to(from, wanted))
@@ -191,7 +190,7 @@ Tile Tile::slice(std::initializer_list<Slice> slices, At at) const {
   return recorder_->slice(*this, {slices.begin(), slices.size()}, at);
 }
 
-DType Tile::dtype() const { return Recorder::program_of(*this).value(id_).dtype; }
-Shape Tile::shape() const { return Recorder::program_of(*this).shape(id_); }
+DType Tile::dtype() const { return Recorder::tables_of(*this).value(id_).dtype; }
+Shape Tile::shape() const { return Recorder::tables_of(*this).shape(id_); }
 
 }  // namespace kernbench::tl

@@ -28,16 +28,25 @@ Time take_time(const std::uint8_t*& at) {
 /// Adds an interval that begins before the last part. It may touch any number of parts.
 void IntervalUnion::add_before(Time begin, Time end) {
   while (!packed_.empty() && packed_.back().end >= begin) unpack();
-  auto first = parts_.end();  // of the parts that touch [begin, end], all of them side by side
-  while (first != parts_.begin() && std::prev(first)->begin > end) --first;
-  auto last = first;
-  while (first != parts_.begin() && std::prev(first)->end >= begin) --first;
+  const auto [first, last] = find_touching(begin, end);
+  if (first != last) return merge(first, last, begin, end);
   length_ += end - begin;
-  if (first == last) {
-    parts_.insert(first, {begin, end});
-    if (parts_.size() >= kPacked + kPacked / 4) pack();
-    return;
-  }
+  parts_.insert(first, {begin, end});
+  if (parts_.size() >= kPacked + kPacked / 4) pack();
+}
+
+/// The parts that touch [begin, end], all of them side by side. If there are none, both say where it belongs.
+std::pair<IntervalUnion::Place, IntervalUnion::Place> IntervalUnion::find_touching(Time begin, Time end) {
+  auto last = parts_.end();
+  while (last != parts_.begin() && std::prev(last)->begin > end) --last;
+  auto first = last;
+  while (first != parts_.begin() && std::prev(first)->end >= begin) --first;
+  return {first, last};
+}
+
+/// Makes one part of [begin, end] and those that it touches.
+void IntervalUnion::merge(Place first, Place last, Time begin, Time end) {
+  length_ += end - begin;
   for (auto part = first; part != last; ++part)
     length_ -= std::min(part->end, end) - std::max(part->begin, begin);
   first->end = std::max(std::prev(last)->end, end);
@@ -47,9 +56,9 @@ void IntervalUnion::add_before(Time begin, Time end) {
 
 /// The oldest parts.
 void IntervalUnion::pack() {
-  constexpr std::size_t kMostOfATime = 10;
+  constexpr std::size_t kMostBytesOfATime = 10;
   const auto end = parts_.begin() + kPacked;
-  std::array<std::uint8_t, 2 * kPacked * kMostOfATime> bytes;  // NOLINT: written before it is read
+  std::array<std::uint8_t, 2 * kPacked * kMostBytesOfATime> bytes;  // NOLINT: written before it is read
   std::uint8_t* at = bytes.data();
   Time before = parts_.front().begin;
   for (auto part = parts_.begin(); part != end; ++part) {

@@ -61,6 +61,9 @@ class IntervalUnion {
     if (parts_.size() >= kPacked + kPacked / 4) pack();
   }
   void add_before(Time begin, Time end);
+  using Place = std::vector<Part>::iterator;
+  std::pair<Place, Place> find_touching(Time begin, Time end);
+  void merge(Place first, Place last, Time begin, Time end);
   void pack();
   void unpack();
   static std::vector<Part> parts_of(const Pack& pack);

@@ -142,10 +142,9 @@ RunLog OpLog::so_far(RunInfo info) const {
 
 RunLog OpLog::finish(RunInfo info) {
   RunLog log = so_far(std::move(info));
-  for (auto& part : parts_) {
+  for (const auto& part : parts_)
     if (part.file >= 0) ::close(part.file);
-    part = Part();
-  }
+  std::vector<Part>(parts_.size()).swap(parts_);
   return log;
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernbench/error.hpp"
@@ -17,58 +18,6 @@ namespace {
 /// Unfinished operations leave holes in the serials; more than these cannot be under way at once.
 constexpr std::uint64_t kMostUnfinished = 1u << 24;
 
-enum class Fault : std::uint8_t {
-  none,
-  kind,
-  reason,
-  origin,
-  command,
-  times,
-  cause,
-  cause_partition,
-  phases,
-  window,
-  partition,
-  serial,
-  serial_twice,
-  order,
-};
-
-/// A sentence without its subject.
-std::string text_of(Fault fault, const OpRecord& r, const RunInfo& info) {
-  switch (fault) {
-    case Fault::none:
-      break;
-    case Fault::kind:
-      return "is of no known kind";
-    case Fault::reason:
-      return "has no known reason";
-    case Fault::origin:
-      return fmt::format("comes from origin {}, which does not exist", r.origin);
-    case Fault::command:
-      return fmt::format("carries out command {} of {}", r.command, info.origins[r.origin].lines.size());
-    case Fault::times:
-      return "ends before it starts, or starts before 0";
-    case Fault::cause:
-      return "starts before its cause is met";
-    case Fault::cause_partition:
-      return "has a cause in a partition that does not exist";
-    case Fault::phases:
-      return "has phases longer than itself";
-    case Fault::window:
-      return "waits for its window longer than until its request is at the memory";
-    case Fault::partition:
-      return "belongs to a partition that does not exist";
-    case Fault::serial:
-      return fmt::format("has the impossible serial {}", r.serial);
-    case Fault::serial_twice:
-      return fmt::format("has a serial that another one has, {}", r.serial);
-    case Fault::order:
-      return "ends before the one written before it";
-  }
-  return "";
-}
-
 /// Checks records one by one.
 class FaultFinder {
  public:
@@ -78,46 +27,65 @@ class FaultFinder {
         highest_serial_(count(records) + kMostUnfinished),
         seen_(records.size()) {}
 
-  Fault check(std::uint16_t partition, const OpRecord& r) {
-    if (static_cast<std::size_t>(r.kind) >= device::kOpKinds) return Fault::kind;
-    if (static_cast<std::size_t>(r.reason) >= device::kReasons) return Fault::reason;
-    if (r.origin >= info_.origins.size()) return Fault::origin;
-    const auto& origin = info_.origins[r.origin];
-    if (r.command != UINT32_MAX && r.command >= origin.lines.size()) return Fault::command;
-    if (const auto fault = check_times(r); fault != Fault::none) return fault;
-    if (r.cause() && r.cause_partition >= records_.size()) return Fault::cause_partition;
-    return check_serial(home_of(r, partition, info_), r);
+  /// Whether the record is as it should be. `before`: the end of the one written before it.
+  bool is_sound(std::uint16_t partition, const OpRecord& r, Time before) {
+    return refers_to_what_exists(r) && has_times(r) && has_serial(home_of(r, partition, info_), r) &&
+           (r.end >= before || fault("ends before the one written before it"));
   }
+  /// What the last one had: a sentence without its subject.
+  const std::string& fault() const { return fault_; }
 
  private:
-  static Fault check_times(const OpRecord& r) {
-    if (r.start.ps() < 0 || r.start > r.end) return Fault::times;
-    if (r.cause() && (r.cause_instant.ps() < 0 || r.cause_instant > r.start)) return Fault::cause;
+  bool refers_to_what_exists(const OpRecord& r) {
+    if (static_cast<std::size_t>(r.kind) >= device::kOpKinds) return fault("is of no known kind");
+    if (static_cast<std::size_t>(r.reason) >= device::kReasons) return fault("has no known reason");
+    if (r.origin >= info_.origins.size())
+      return fault("comes from origin {}, which does not exist", r.origin);
+    const std::size_t commands = info_.origins[r.origin].lines.size();
+    if (r.command != UINT32_MAX && r.command >= commands)
+      return fault("carries out command {} of {}", r.command, commands);
+    if (r.cause() && r.cause_partition >= records_.size())
+      return fault("has a cause in a partition that does not exist");
+    return true;
+  }
+
+  bool has_times(const OpRecord& r) {
+    if (r.start.ps() < 0 || r.start > r.end) return fault("ends before it starts, or starts before 0");
+    if (r.cause() && (r.cause_instant.ps() < 0 || r.cause_instant > r.start))
+      return fault("starts before its cause is met");
     std::int64_t early = 0;
     const auto resources = device::phase_resources(r.kind);
     for (std::size_t i = 0; i + 1 < 4 && resources[i + 1] != device::Resource::none; ++i)
       early += device::phase_length(r.phase[i]).ps();
-    if (early > (r.end - r.start).ps()) return Fault::phases;
+    if (early > (r.end - r.start).ps()) return fault("has phases longer than itself");
     if (device::is_dma(r.kind) &&
         device::phase_length(r.phase[device::kHeldPhase]) > device::phase_length(r.phase[0]))
-      return Fault::window;
-    return Fault::none;
+      return fault("waits for its window longer than until its request is at the memory");
+    return true;
   }
 
-  Fault check_serial(std::uint16_t home, const OpRecord& r) {
-    if (home >= seen_.size()) return Fault::partition;
-    if (r.serial == 0 || r.serial > highest_serial_) return Fault::serial;
+  bool has_serial(std::uint16_t home, const OpRecord& r) {
+    if (home >= seen_.size()) return fault("belongs to a partition that does not exist");
+    if (r.serial == 0 || r.serial > highest_serial_) return fault("has the impossible serial {}", r.serial);
     auto& seen = seen_[home];
     if (r.serial >= seen.size()) seen.resize(std::max<std::size_t>(r.serial + 1, seen.size() * 2));
-    if (seen[r.serial]) return Fault::serial_twice;
+    if (seen[r.serial]) return fault("has a serial that another one has, {}", r.serial);
     seen[r.serial] = true;
-    return Fault::none;
+    return true;
+  }
+
+  /// Says what is wrong, out of the way of the many records that are right. Always false.
+  template <class... Args>
+  [[gnu::cold, gnu::noinline]] bool fault(fmt::format_string<Args...> text, Args&&... args) {
+    fault_ = fmt::format(text, std::forward<Args>(args)...);
+    return false;
   }
 
   const Records& records_;
   const RunInfo& info_;
   const std::uint64_t highest_serial_;
   std::vector<std::vector<bool>> seen_;  // serials, per partition
+  std::string fault_;
 };
 
 }  // namespace
@@ -133,10 +101,8 @@ std::optional<std::string> find_fault(const Records& records, const RunInfo& inf
     Time last;
     for (std::uint32_t id = 0; id < records[p].size(); ++id) {
       const auto& r = records[p][id];
-      Fault fault = finder.check(static_cast<std::uint16_t>(p), r);
-      if (fault == Fault::none && r.end < last) fault = Fault::order;
-      if (fault != Fault::none)
-        return fmt::format("record {} of partition {} {}", id, p, text_of(fault, r, info));
+      if (!finder.is_sound(static_cast<std::uint16_t>(p), r, last))
+        return fmt::format("record {} of partition {} {}", id, p, finder.fault());
       last = r.end;
     }
   }

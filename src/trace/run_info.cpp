@@ -50,11 +50,11 @@ class LineTable {
 
 /// Computes the fingerprints that are missing, of the origins from `first` on that `infos` stands for.
 void add_fingerprints(std::span<OriginInfo> infos, const device::Origins& origins, std::size_t first) {
-  std::vector<std::shared_ptr<const isa::Program>> programs;  // these pointers own nothing
+  std::vector<const isa::Program*> programs;
   std::vector<OriginInfo*> of;
   for (std::size_t i = 0; i < infos.size(); ++i)
     if (const auto& origin = origins[first + i]; origin.program != nullptr && origin.fingerprint == 0)
-      programs.emplace_back(std::shared_ptr<void>(), origin.program), of.push_back(&infos[i]);
+      programs.push_back(origin.program), of.push_back(&infos[i]);
   const auto fingerprints = isa::Program::fingerprints(programs);
   for (std::size_t i = 0; i < of.size(); ++i) of[i]->fingerprint = fingerprints[i];
 }

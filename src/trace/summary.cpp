@@ -10,17 +10,16 @@ namespace {
 using device::OpKind;
 using device::Resource;
 
+/// Where the sums of each SummedEngine stand.
 using Member = EngineUse EngineUses::*;
 constexpr std::array<Member, kSummedEngines> kEngines = {&EngineUses::gemm,      &EngineUses::math,
                                                          &EngineUses::dma_read,  &EngineUses::dma_write,
                                                          &EngineUses::ipcq_send, &EngineUses::ipcq_recv};
 
-constexpr std::size_t kMath = 1;  // of kEngines; before it the GEMM unit, after it those that only move
-
 /// While its engine was busy with it: a GEMM or vector unit while it computes, the last but one of its phases
 /// (fetch and store are other units, at work on other commands meanwhile), else from start to end.
-std::pair<Time, Time> busy_interval(const OpRecord& r, std::size_t engine) {
-  if (engine > kMath) return {r.start, r.end};
+std::pair<Time, Time> busy_interval(const OpRecord& r, SummedEngine engine) {
+  if (engine > SummedEngine::math) return {r.start, r.end};
   const Time begin = r.start + device::phase_length(r.phase[0]) + device::phase_length(r.phase[1]);
   return {begin, begin + device::phase_length(r.phase[2])};
 }
@@ -53,11 +52,12 @@ void Summarizer::expect(const From& from) {
   if (from.pe.cube >= 0) pes_[from.pe];
 }
 
-void Summarizer::add_work(PeWork& pe, std::size_t engine, const OpRecord& r) {
-  EngineUse& use = pe.uses.*kEngines[engine];
+void Summarizer::add_work(PeWork& pe, SummedEngine engine, const OpRecord& r) {
+  const auto place = static_cast<std::size_t>(engine);
+  EngineUse& use = pe.uses.*kEngines[place];
   ++use.count, use.amount += r.amount;
   const auto [begin, end] = busy_interval(r, engine);
-  pe.busy[engine].add(begin, end);
+  pe.busy[place].add(begin, end);
 }
 
 /// A launch ends where its completion's way back begins, with the last PE's end. The way to a PE ends with its start.

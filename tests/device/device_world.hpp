@@ -26,15 +26,10 @@ inline topology::Machine load(std::vector<std::string> overrides, const std::str
 /// A transfer that remembers when it retired.
 class Transfer : public DmaTransfer {
  public:
-  explicit Transfer(sim::Partition& partition) : partition_(partition) { wants_leaving = true; }
-  Time left = Time::never();
+  explicit Transfer(sim::Partition& partition) : partition_(partition) {}
   Time retired = Time::never();
 
  private:
-  void on_left() override {
-    EXPECT_EQ(left, Time::never()) << "left twice";
-    left = partition_.now();
-  }
   void on_retired() override {
     EXPECT_EQ(retired, Time::never()) << "retired twice";
     retired = partition_.now();

@@ -33,8 +33,7 @@ class TimedMachine {
   std::vector<std::int64_t> run(int threads = 1) {
     device.simulation().run({.threads = threads});
     std::vector<std::int64_t> all;
-    for (const auto& transfer : transfers_)
-      all.insert(all.end(), {transfer->retired.ps(), transfer->left.ps()});
+    for (const auto& transfer : transfers_) all.push_back(transfer->retired.ps());
     return all;
   }
 

@@ -93,7 +93,7 @@ class Write final : public Access {
         extent_{.row_bytes = size.count()},
         begin_(*this) {
     tell_when_left(!quiet);
-    commits_silently = quiet;
+    tell_when_committed(!quiet);
   }
   void begin_at(Time at) { partition_.schedule_at(begin_, at); }
   Time done;

@@ -91,7 +91,7 @@ class Work {
   std::vector<std::int64_t> observe(int threads) {
     device_.simulation().run({.threads = threads});
     std::vector<std::int64_t> all;
-    for (const auto& t : transfers_) all.insert(all.end(), {t->left.ps(), t->retired.ps()});
+    for (const auto& t : transfers_) all.push_back(t->retired.ps());
     for (const auto& t : host_transfers_) all.push_back(t->total().ps());
     for (const auto& m : maps_)
       all.insert(all.end(), {m->total().ps(), m->late_starts(), m->latest_start().ps()});

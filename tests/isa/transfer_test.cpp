@@ -36,7 +36,7 @@ std::vector<Segment> segments(ProgramBuilder& b, const Command& c) {
   return all;
 }
 
-std::vector<Access> accesses_of(const ProgramBuilder& b, CommandIndex i) {
+std::vector<Access> accesses_of(ProgramBuilder& b, CommandIndex i) {
   std::array<Access, 3> some{};
   const int n = accesses(b.program(), b.program().command(i), some);
   return {some.begin(), some.begin() + n};

@@ -325,6 +325,46 @@ TEST(Errors, OfTilesKeptFromAnEarlierRecording) {
   EXPECT_EQ(again([&] { kA + kept; }).id(), "tl.pointer-tile");
 }
 
+// The model has values and commands that were not recorded here.
+TEST(Errors, OfHandlesAreTheSameWithAModel) {
+  const auto kernel = [](Context& tl) {
+    const Tile x = tl.exp(tl.load(kA, {4}, f16));
+    tl.wait(tl.store(kA, x));
+    return x;
+  };
+  Context first({.kernel = "faulty"});
+  run_kernel(kernel, first);
+  const isa::Program model = first.take_program();
+  const Environment environment{.kernel = "faulty", .pe = {1, 2, 3}, .like = &model};
+  Context other(environment), ended(environment), again(environment);
+  const Tile foreign = kernel(other);
+  const Op foreign_op = other.store(kA, foreign);
+  const Tile over = kernel(ended);
+  ended.finish();
+  const Tile stale = kernel(again);
+  const Op stale_op = again.store(kA, stale);
+  again.begin();
+  const auto refusal = [&](Context& tl, auto use) {
+    try {
+      use(tl);
+    } catch (const KernelError& e) {
+      return e;
+    }
+    ADD_FAILURE() << "a handle was taken that is none of this recording's";
+    return KernelError({.id = "none", .where = "", .what = "", .hint = ""});
+  };
+  Context tl(environment);
+  tl.load(kA, {4}, f16);
+  EXPECT_REFUSED(refusal(tl, [&](Context& c) { c.exp(foreign); }), "tl.tile", "another recording", "");
+  EXPECT_REFUSED(refusal(tl, [&](Context& c) { c.wait(foreign_op); }), "tl.tile", "another recording", "");
+  EXPECT_REFUSED(refusal(again, [&](Context& c) { c.exp(stale); }), "tl.tile", "another recording", "");
+  EXPECT_REFUSED(refusal(again, [&](Context& c) { c.wait(stale_op); }), "tl.tile", "another recording", "");
+  EXPECT_REFUSED(refusal(ended, [&](Context& c) { c.exp(over); }), "tl.tile", "another recording", "");
+  EXPECT_EQ(tl.program().commands().size(), 1u);
+  EXPECT_EQ(other.program().commands().size(), model.commands().size() + 1);
+  EXPECT_TRUE(ended.program().shares_with(model));
+}
+
 TEST(Errors, AfterTheRecordingHasEnded) {
   Context tl;
   Tile kept;
