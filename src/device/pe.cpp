@@ -63,7 +63,8 @@ sim::Process Pe::issue_programs() {
     co_await sim::delay(spec_.launch_overhead);
     co_await issue(task);
     while (held({Hold::until_all_retired})) co_await progress_.wait();
-    if (clock_ > partition_.now()) co_await sim::Until(clock_);
+    // Always an event of its own: the CPU may be here within the one that let it go, whose other steps still use the queues.
+    co_await sim::Until(std::max(clock_, partition_.now()));
     if (aborted_) co_return;
     task.ended = partition_.now();
     task.last_op = last_retired_.ref;
