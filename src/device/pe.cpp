@@ -418,7 +418,7 @@ void Pe::start_first(Queue queue) {
     note_occupied(queue);
     prefetch(waiting.first);  // it is looked at as soon as this one is on its way
     start(order);
-    if (hold_.is_over_by_start(queue)) progressed();
+    if (hold_.is_over_by_leaving(queue)) progressed();
   }
 }
 

@@ -110,8 +110,8 @@ class Pe : private RoomListener, private QueueUser, private StreamUser {
     What what = nothing;
     std::int64_t value = 0;
 
-    /// Whether a start from this queue, or a command that retires, may end the hold.
-    bool is_over_by_start(Queue queue) const {
+    /// Whether a command that leaves this queue, or one that retires, may end the hold.
+    bool is_over_by_leaving(Queue queue) const {
       return what == until_credit || (what == until_room && static_cast<Queue>(value) == queue);
     }
     bool is_over_by_retiring() const { return what != nothing && what != until_room; }
@@ -156,6 +156,7 @@ class Pe : private RoomListener, private QueueUser, private StreamUser {
   // Sends and receives.
   static Queue sends_of(int port) { return kEngines + 2 * static_cast<std::size_t>(port); }
   static Queue receives_of(int port) { return sends_of(port) + 1; }
+  Queue queue_from_any() const { return queues_.size() - 1; }
   /// The port of a send, or of a receive from a direction.
   QueuePort& port_of(Queue queue) const;
   void open_ports();

@@ -37,7 +37,7 @@ void Pe::open_ports_of(const InstalledWiring& wiring) {
 QueuePort& Pe::port_of(Queue queue) const { return *ports_[(queue - kEngines) / 2]; }
 
 Pe::Queue Pe::queue_of_port(const isa::Command& command) const {
-  if (is_from_any(command)) return queues_.size() - 1;
+  if (is_from_any(command)) return queue_from_any();
   const int port = task_->queues->ends[command.detail];
   return command.kind == isa::CommandKind::ipcq_send ? sends_of(port) : receives_of(port);
 }
@@ -77,12 +77,15 @@ void Pe::on_message(QueuePort& port) {
 /// direction the oldest announced one, for which those behind it wait.
 void Pe::claim_messages() {
   std::size_t claimed = 0;
+  bool one_left = false;  // the queue of receives from any direction
   for (; claimed < unclaimed_.size(); ++claimed) {
     Order& receive = *unclaimed_[claimed];
     QueuePort* port = receive.from_any() ? oldest_unclaimed() : &port_of(receive.in);
     if (!port) break;
     receive.claim(*port);
     if (!receive.from_any()) continue;
+    one_left = true;
+    queue_freed_ = port->receives.slot(receive.number).cause;
     queues_[receive.in].pop_front();
     note_occupied(receive.in);
     receive.move_to(receives_of(port->index));
@@ -94,6 +97,7 @@ void Pe::claim_messages() {
   unclaimed_.erase(unclaimed_.begin(), unclaimed_.begin() + static_cast<std::ptrdiff_t>(claimed));
   if (held_back)
     for (const QueuePort* port : ports_) start_ready(receives_of(port->index));
+  if (one_left && hold_.is_over_by_leaving(queue_from_any())) progressed();
 }
 
 /// If several were announced at one instant, the first in the order of directions.

@@ -39,6 +39,49 @@ std::unique_ptr<KernelLaunch> launch_alone(QueueWorld& w, void (*kernel)(tl::Con
   return launch;
 }
 
+// Messages are there at 5.036, 5.536 and 6.536 ns (see Ipcq.TheLastReaderReturnsTheCredit). The first receive is issued at 3 ns.
+// The second one finds its queue full until the first has its message; the third is dispatched a cycle later.
+TEST_P(Cpu, IsHeldByAReceiveFromAnyDirectionUntilThatHasItsMessage) {
+  QueueWorld w = world({"pe.pe_cpu.queue_depth=1"});
+  w.link(kPe0, "E", kPe1, "W");
+  w.run({kPe0, kPe1}, [](tl::Context& tl) {
+    if (pe_of(tl) == kPe0) {
+      const auto x = tl.full({128}, 1.0, f16);
+      for (int i = 0; i < 3; ++i) tl.send("E", x);
+    } else {
+      for (int i = 0; i < 2; ++i) tl.recv_any({128}, f16);
+      tl.full({128}, 2.0, f16);
+      tl.recv_any({128}, f16);
+    }
+  });
+  EXPECT_EQ(w.spans(kPe1, OpKind::ipcq_recv),
+            (Spans{{5'036_ps, 5'036_ps}, {5'536_ps, 5'536_ps}, {7'036_ps, 7'036_ps}}));
+  ASSERT_EQ(w.of(kPe1, OpKind::math).size(), 1u);
+  const OpRecord behind = w.of(kPe1, OpKind::math)[0];
+  EXPECT_EQ(behind.start - w.start_of(kPe1), 5'036_ps + 1_ns);
+  EXPECT_EQ(behind.cause_instant - w.start_of(kPe1), 5'036_ps);
+  EXPECT_EQ(behind.cause(), (OpRef{1, w.of(kPe0, OpKind::ipcq_send)[0].serial}));
+}
+
+// With two such receives in the queue, one more finds room when the first has its message, though the second has none.
+TEST_P(Cpu, IsHeldWhileOneOfSeveralReceivesFromAnyDirectionHasItsMessage) {
+  QueueWorld w = world({"pe.pe_cpu.queue_depth=2"});
+  w.link(kPe0, "E", kPe1, "W");
+  w.run({kPe0, kPe1}, [](tl::Context& tl) {
+    if (pe_of(tl) == kPe0) {
+      const auto x = tl.full({128}, 1.0, f16);
+      for (int i = 0; i < 3; ++i) tl.send("E", x);
+    } else {
+      for (int i = 0; i < 3; ++i) tl.recv_any({128}, f16);
+      tl.full({128}, 2.0, f16);
+    }
+  });
+  EXPECT_EQ(w.spans(kPe1, OpKind::ipcq_recv),
+            (Spans{{5'036_ps, 5'036_ps}, {5'536_ps, 5'536_ps}, {6'536_ps, 6'536_ps}}));
+  ASSERT_EQ(w.of(kPe1, OpKind::math).size(), 1u);
+  EXPECT_EQ(w.spans(kPe1, OpKind::math)[0].start, 5'036_ps + 1_ns);
+}
+
 // 2.5 KiB of scratch have room for two loads: the first one, which occupies the channel, and the second, all of whose lanes are off. The
 // third waits for scratch. When the first one retires, the second starts and retires at once, and so does the third, the last command of its
 // program. The program behind it has more queues.
