@@ -96,10 +96,9 @@ void Pe::begin(ProgramTask& task) {
 
 /// Issues every command, waiting where it must; what it waited for last is the cause of what follows.
 ///
-/// The CPU runs ahead of the present. Only the CPU takes scratch and room in queues, so what does not hold it
-/// now will not hold it later. It issues commands for known later instants (`clock_`) until something does
-/// hold it. A command starts no earlier than at its instant. That instant is an event only if nothing else
-/// holds the command.
+/// The CPU runs ahead of the present: see ADR 50. As long as only the CPU takes scratch and room in queues, what does not
+/// hold it now will not hold it later. It issues commands for known later instants (`clock_`) until something does hold
+/// it. A command starts no earlier than at its instant. That instant is an event only if nothing else holds the command.
 sim::Task<> Pe::issue(const ProgramTask& task) {
   Cause because = program_start_;
   const bool may_poll = !ports_.empty() && ports_.front()->wiring->rules().backpressure == Backpressure::poll;
@@ -126,7 +125,7 @@ sim::Task<> Pe::issue(const ProgramTask& task) {
       because = why_let_go(by);
       clock_ = partition_.now();
     }
-    if (clock_ > partition_.now() && (!runs_ahead_ || is_from_any(c))) co_await sim::Until(clock_);
+    if (clock_ > partition_.now() && must_see_present(c)) co_await sim::Until(clock_);
     if (queue == kNoQueue) {
       retired_.spend(i);
       continue;
@@ -140,6 +139,12 @@ sim::Task<> Pe::issue(const ProgramTask& task) {
     because = Cause::at(last_retired_.ref, partition_.now(), Reason::issue);
     clock_ = partition_.now();
   }
+}
+
+/// Whether the CPU may not issue the command ahead of time. A receive from any direction takes what is there when it is
+/// issued; while one waits for a message, that message may take room in the queue of its direction.
+bool Pe::must_see_present(const isa::Command& command) const {
+  return !runs_ahead_ || is_from_any(command) || !unclaimed_.empty();
 }
 
 /// The first thing that keeps the CPU from going on with a command that it has dispatched.

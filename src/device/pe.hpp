@@ -118,6 +118,7 @@ class Pe : private RoomListener, private QueueUser, private StreamUser {
   };
   bool held(const Hold& by);
   bool is_held(const Hold& by) const;
+  bool must_see_present(const isa::Command& command) const;
   Hold hold_of(const isa::Command& command, Queue queue) const;
   bool must_wait(const isa::Command& command, Queue queue);
   Cause why_let_go(Hold::What by) const;

@@ -82,6 +82,29 @@ TEST_P(Cpu, IsHeldWhileOneOfSeveralReceivesFromAnyDirectionHasItsMessage) {
   EXPECT_EQ(w.spans(kPe1, OpKind::math)[0].start, 5'036_ps + 1_ns);
 }
 
+// Commands are dispatched at 52, 102, 152 ns … The load has its 64 KiB at 52 + 8.005 + 256 ns. Until then the first receive waits for
+// its bytes, and with it the one from any direction, which gets the second message after 152 ns: it takes room in the queue of W when
+// the CPU has come past it. With a third receive the queue is full at 202 ns; the last one holds the CPU until the load is over.
+TEST_P(Cpu, SeesReceivesFromAnyDirectionTakeRoomInTheQueuesOfDirections) {
+  QueueWorld w = world({"pe.pe_cpu.queue_depth=3", "pe.pe_cpu.dispatch_cycles=50"});
+  w.link(kPe0, "E", kPe1, "W");
+  w.run({kPe0, kPe1}, [](tl::Context& tl) {
+    if (pe_of(tl) == kPe0) {
+      const auto x = tl.full({128}, 1.0, f16);
+      for (int i = 0; i < 4; ++i) tl.send("E", x);
+    } else {
+      tl.load(tl::Ptr(kSlice), {32, 1024}, f16);
+      tl.recv("W", {128}, f16, {.dst_addr = tl::Ptr(kSlice)});
+      tl.recv_any({128}, f16);
+      tl.recv("W", {128}, f16);
+      tl.recv("W", {128}, f16);
+      tl.full({128}, 2.0, f16);
+    }
+  });
+  EXPECT_EQ(w.spans(kPe1, OpKind::dma_read)[0].end, 316'005_ps);
+  EXPECT_EQ(w.spans(kPe1, OpKind::math)[0].start, 316'005_ps + 50_ns);
+}
+
 // 2.5 KiB of scratch have room for two loads: the first one, which occupies the channel, and the second, all of whose lanes are off. The
 // third waits for scratch. When the first one retires, the second starts and retires at once, and so does the third, the last command of its
 // program. The program behind it has more queues.
