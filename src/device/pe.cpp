@@ -101,15 +101,15 @@ void Pe::begin(ProgramTask& task) {
 /// it. A command starts no earlier than at its instant. That instant is an event only if nothing else holds the command.
 sim::Task<> Pe::issue(const ProgramTask& task) {
   Cause because = program_start_;
-  const bool may_poll = !ports_.empty() && ports_.front()->wiring->rules().backpressure == Backpressure::poll;
-  runs_ahead_ = device_.fabric().takes_shortcuts() && !may_poll;  // who polls sees the present
+  may_poll_ = !ports_.empty() && ports_.front()->wiring->rules().backpressure == Backpressure::poll;
+  runs_ahead_ = device_.fabric().takes_shortcuts() && !may_poll_;
   clock_ = partition_.now();
   for (isa::CommandIndex i = 0; i < task.program->commands().size(); ++i) {
     const isa::Command& c = task.program->command(i);
     issuing_ = i;
     prefetch(&c + 1);
     // A send may begin to look for a credit at this very instant: it does so first.
-    if (may_poll) co_await sim::choice(choice_rank(Chooser::cpu, tcm_.index));
+    if (may_poll_) co_await sim::choice(choice_rank(Chooser::cpu, tcm_.index));
     while (held({Hold::until_credit})) {
       co_await progress_.wait();
       because = Cause::at(polled_, partition_.now(), Reason::issue);
@@ -209,12 +209,13 @@ bool Pe::is_held(const Hold& by) const {
   return false;
 }
 
-/// Lets the CPU go on, if nothing holds it any more. A CPU that runs ahead and waited for scratch or room
-/// goes on within this event: what it does next depends on nothing else of this instant.
+/// Lets the CPU go on, if nothing holds it any more. A CPU that waited for scratch or room goes on within this event: what
+/// it does next depends on nothing else of this instant, unless it polls or a message may take room. So it does step by
+/// step, too: of several that let it go at one instant, the first is the cause.
 void Pe::progressed() {
   if (is_held(hold_)) return;
   const bool issues = hold_.what == Hold::until_room || hold_.what == Hold::until_scratch;
-  if (runs_ahead_ && issues) return progress_.resume();
+  if (issues && !may_poll_ && unclaimed_.empty()) return progress_.resume();
   progress_.notify();
 }
 

@@ -198,6 +198,7 @@ class Pe : private RoomListener, private QueueUser, private StreamUser {
   sim::Fifo<ProgramTask*> tasks_;
   sim::Signal progress_;  // the CPU may go on
   Hold hold_;
+  bool may_poll_ = false;  // sends of the program may look for credits
   bool runs_ahead_ = false;
   Time clock_;                                   // where the CPU is: now, or ahead of the present
   sim::MemberEvent<&Pe::on_issued> next_issue_;  // the first instant that a waiting command lacks

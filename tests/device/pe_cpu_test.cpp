@@ -134,5 +134,49 @@ TEST_P(Cpu, EndsAProgramWhenWhatLetItGoIsThrough) {
   EXPECT_EQ(w.of(kPe1, OpKind::ipcq_recv).size(), 1u);
 }
 
+// 2 KiB of scratch hold two tiles. The first is stored in another cube, the second at home: stores retire in order, both when the first
+// one is done. That frees enough for the next load.
+TEST_P(Cpu, IsLetGoByTheFirstOfSeveralThatRetireAtOneInstant) {
+  QueueWorld w = world({"pe.pe_tcm.kernel_scratch_mb=0.001953125"});
+  w.link(kPe0, "E", kPe1, "W");
+  w.map(kPe0);
+  constexpr std::uint64_t kThere = kSlice + 0x1000'0000;
+  w.device.mmu(kPe0).insert(address::VirtAddr(kThere),
+                            {address::pe_hbm_addr(kFar, w.device.machine().hbm_slice(), 0_B), 64_MiB},
+                            "there");
+  w.run({kPe0}, [](tl::Context& tl) {
+    const auto x = tl.load(tl::Ptr(kSlice), {512}, f16), y = tl.load(tl::Ptr(kSlice + 0x1000), {512}, f16);
+    tl.store(tl::Ptr(kThere), x);
+    tl.store(tl::Ptr(kSlice + 0x8000), y);
+    tl.load(tl::Ptr(kSlice + 0x2000), {512}, f16);
+  });
+  const auto stores = w.of(kPe0, OpKind::dma_write);
+  ASSERT_EQ(stores[0].end, stores[1].end);
+  const OpRecord last = w.of(kPe0, OpKind::dma_read)[2];
+  EXPECT_EQ(last.start, stores[0].end);
+  EXPECT_EQ(last.reason, Reason::scratch);
+  EXPECT_EQ(last.cause(), (OpRef{1, stores[0].serial}));
+}
+
+// Loads that nobody reads free their own scratch. The second one is there first, but retires with the one before it.
+TEST_P(Cpu, IsLetGoByTheFirstOfSeveralLoadsThatRetireAtOneInstant) {
+  QueueWorld w = world({"pe.pe_tcm.kernel_scratch_mb=0.001953125"});
+  w.link(kPe0, "E", kPe1, "W");
+  w.map(kPe0);
+  constexpr std::uint64_t kThere = kSlice + 0x1000'0000;
+  w.device.mmu(kPe0).insert(address::VirtAddr(kThere),
+                            {address::pe_hbm_addr(kFar, w.device.machine().hbm_slice(), 0_B), 64_MiB},
+                            "there");
+  w.run({kPe0}, [](tl::Context& tl) {
+    tl.load(tl::Ptr(kThere), {512}, f16);
+    for (std::uint64_t i = 0; i < 2; ++i) tl.load(tl::Ptr(kSlice + 0x1000 * i), {512}, f16);
+  });
+  const auto loads = w.of(kPe0, OpKind::dma_read);
+  ASSERT_EQ(loads[0].end, loads[1].end);
+  EXPECT_EQ(loads[2].start, loads[0].end);
+  EXPECT_EQ(loads[2].reason, Reason::engine);
+  EXPECT_EQ(loads[2].cause(), (OpRef{1, loads[0].serial}));
+}
+
 }  // namespace
 }  // namespace kernbench::device::pe_cpu_test
