@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <span>
 #include <utility>
 
@@ -202,7 +201,7 @@ bool Pe::is_held(const Hold& by) const {
     case Hold::until_scratch:
       return by.value > scratch_free_;
     case Hold::until_room:
-      return queues_[static_cast<std::size_t>(by.value)].size >= spec_.queue_depth;
+      return queues_[static_cast<std::size_t>(by.value)].size() >= spec_.queue_depth;
     case Hold::nothing:
       break;
   }
@@ -267,7 +266,6 @@ Pe::Op& Pe::make_op(const Order& order) {
 }
 
 void Pe::enqueue(isa::CommandIndex index, Queue queue, const Cause& issue) {
-  static_assert(sizeof(Order) == 64);
   Order& order = orders_.take();
   order.index = index;
   order.command = &program().command(index);
@@ -277,8 +275,7 @@ void Pe::enqueue(isa::CommandIndex index, Queue queue, const Cause& issue) {
   order.issue(issue);
   order.move_to(queue);
   ++issued_count_;
-  queues_[queue].push_back(order);
-  note_occupied(queue);
+  queues_.push_back(order);
   if (order.kind == isa::CommandKind::ipcq_recv) {
     order.port = nullptr;
     unclaimed_.push_back(&order);
@@ -324,9 +321,9 @@ bool Pe::is_ready(const Order& order) const { return missing(order) == isa::kNon
 
 /// Whether the first one is. If not, notes what it waits for.
 bool Pe::is_ready(OrderQueue& waiting) const {
-  const isa::CommandIndex producer = missing(*waiting.first);
+  const isa::CommandIndex producer = missing(*waiting.first());
   waiting.waits_for = producer == isa::kNone ? OrderQueue::kAnything : producer;
-  return producer == isa::kNone && memory_is_free(*waiting.first);
+  return producer == isa::kNone && memory_is_free(*waiting.first());
 }
 
 bool Pe::memory_is_free(const Order& order) const {
@@ -375,7 +372,7 @@ bool Pe::can_start(OrderQueue& waiting, Queue queue) {
 /// Whether the instant has come for which the first command of the queue was issued. If not, the PE looks
 /// again at that instant. To be asked last, when all else is ready.
 bool Pe::is_issued(OrderQueue& waiting) {
-  const Time at = waiting.first->met;
+  const Time at = waiting.first()->met;
   if (at <= partition_.now()) return true;
   waiting.waits_for = OrderQueue::kInstant;
   if (next_issue_.scheduled() && next_issue_.time() <= at) return false;
@@ -386,14 +383,15 @@ bool Pe::is_issued(OrderQueue& waiting) {
 
 /// The instant has come for which some waiting command was issued.
 void Pe::on_issued() {
-  for (Queue queue = 0; queue < queues_.size(); ++queue)
+  queues_.for_each_occupied([&](Queue queue) {
     if (queues_[queue].waits_for == OrderQueue::kInstant) start_ready(queue);
+  });
 }
 
 /// Stores and commands for the units wait until a composite has had its chance at this instant.
 void Pe::start_ready(Queue queue) {
   const bool shared = queue == dma_write || queue == gemm || queue == math;
-  if (shared && queues_[queue].first && !stream_.idle()) return stream_.feed();
+  if (shared && queues_[queue].first() && !stream_.idle()) return stream_.feed();
   start_first(queue);
 }
 
@@ -413,16 +411,15 @@ void Pe::on_streamed(OpRef last) {
 /// Whether commands may compete with the composite that is streamed: some wait, or the CPU may issue some at any instant.
 bool Pe::has_own_work() const {
   for (const Queue queue : {dma_read, dma_write, gemm, math})
-    if (queues_[queue].first) return true;
+    if (queues_[queue].first()) return true;
   return hold_.what != Hold::until_all_retired && hold_.what != Hold::until_retired;
 }
 
 void Pe::start_first(Queue queue) {
   OrderQueue& waiting = queues_[queue];
-  while (waiting.first && !aborted_ && can_start(waiting, queue)) {
-    Order& order = waiting.pop_front();
-    note_occupied(queue);
-    prefetch(waiting.first);  // it is looked at as soon as this one is on its way
+  while (waiting.first() && !aborted_ && can_start(waiting, queue)) {
+    Order& order = queues_.pop_front(queue);
+    prefetch(waiting.first());  // it is looked at as soon as this one is on its way
     start(order);
     if (hold_.is_over_by_leaving(queue)) progressed();
   }
@@ -439,22 +436,12 @@ void Pe::start(Order& order) {
 }
 
 /// A command has retired, or a channel has room again: queues whose first command may have waited for that
-/// are tried. Most queues are empty, so only the occupied ones are looked at.
+/// are tried.
 void Pe::start_all(isa::CommandIndex retired) {
-  const auto look_at = [&](Queue queue) {
+  queues_.for_each_occupied([&](Queue queue) {
     const isa::CommandIndex waits_for = queues_[queue].waits_for;
     if (waits_for == retired || waits_for == OrderQueue::kAnything) start_ready(queue);
-  };
-  for (std::uint64_t left = occupied_; left != 0; left &= left - 1)
-    look_at(static_cast<Queue>(std::countr_zero(left)));
-  for (Queue queue = kBits; queue < queues_.size(); ++queue) look_at(queue);
-}
-
-/// A command has come to a queue, or has left it.
-void Pe::note_occupied(Queue queue) {
-  if (queue >= kBits) return;
-  const std::uint64_t bit = std::uint64_t{1} << queue;
-  occupied_ = queues_[queue].first ? occupied_ | bit : occupied_ & ~bit;
+  });
 }
 
 OpRecord Pe::record_of(const Op& op, OpKind kind) const {

@@ -16,6 +16,7 @@
 #include "device/compute_engine.hpp"
 #include "device/device.hpp"
 #include "device/op_writer.hpp"
+#include "device/order_queues.hpp"
 #include "device/pe_ipcq.hpp"
 #include "device/pe_spec.hpp"
 #include "device/pool.hpp"
@@ -67,31 +68,15 @@ class Pe : private RoomListener, private QueueUser, private StreamUser {
  private:
   // Queues of commands: of the engines; then a pair for each direction of the program's wiring, sends and
   // receives; then one of receives from any direction.
-  using Queue = std::size_t;
+  using Queue = OrderQueues::Queue;
   enum Engine : Queue { dma_read, dma_write, gemm, math, scheduler, kEngines };
   static constexpr Queue kNoQueue = ~Queue{0};  // `wait` and `fence`: the CPU does these itself
-  struct Order;
   class Op;
   class DmaOp;
   class ComputeOp;
   class CompositeOp;
   class SendOp;
   class ReceiveOp;
-
-  /// Commands that have been issued and not started, in program order.
-  struct OrderQueue {
-    // What the first command waits for: the number of a command that has to retire, or one of these.
-    static constexpr isa::CommandIndex kAnything = isa::kNone;     // tried again whenever a command retires
-    static constexpr isa::CommandIndex kOthers = isa::kNone - 1;   // another PE: what it sends starts it
-    static constexpr isa::CommandIndex kInstant = isa::kNone - 2;  // the instant for which it is issued
-    Order* first = nullptr;
-    Order* last = nullptr;
-    std::uint32_t size = 0;
-    isa::CommandIndex waits_for = kOthers;
-    void push_back(Order& order);
-    void insert(Order& order);  // where it belongs
-    Order& pop_front();
-  };
 
   // The CPU.
   sim::Process issue_programs();
@@ -135,7 +120,6 @@ class Pe : private RoomListener, private QueueUser, private StreamUser {
   void on_channel_left() override { start_all(); }
   void on_streamed(OpRef last) override;
   void start_all(isa::CommandIndex retired = isa::kNone);
-  void note_occupied(Queue queue);
   isa::CommandIndex last_producer(const isa::Command& command) const;
   isa::CommandIndex missing(const Order& order) const;
   bool is_ready(const Order& order) const;
@@ -215,9 +199,7 @@ class Pe : private RoomListener, private QueueUser, private StreamUser {
   ProgramTask* task_ = nullptr;
   const isa::Program* program_ = nullptr;  // the task's,
   std::uint32_t origin_ = 0;               // and its origin
-  std::vector<OrderQueue> queues_;
-  static constexpr Queue kBits = 64;
-  std::uint64_t occupied_ = 0;  // a bit for each of the first queues: whether commands are in it
+  OrderQueues queues_;
   Retirements retired_;
   std::vector<std::uint32_t> readers_left_;  // per value
   ByteBook memory_in_use_;

@@ -18,7 +18,7 @@ void Pe::open_ports() {
     for (const WiringPtr& part : use->wiring->parts())
       if (!part->ends(at_).empty()) open_ports_of(*part);
   }
-  queues_.resize(kEngines + 2 * ports_.size() + 1);
+  queues_.open(kEngines + 2 * ports_.size() + 1);
 }
 
 void Pe::open_ports_of(const InstalledWiring& wiring) {
@@ -44,7 +44,7 @@ Pe::Queue Pe::queue_of_port(const isa::Command& command) const {
 
 /// A send looks for a credit when its tile is ready.
 bool Pe::port_can_start(OrderQueue& waiting) {
-  const Order& order = *waiting.first;
+  const Order& order = *waiting.first();
   if (order.kind == isa::CommandKind::ipcq_recv) {
     waiting.waits_for = OrderQueue::kOthers;
     return order.port && order.port->receives.has(order.number) && is_ready(waiting);
@@ -86,11 +86,9 @@ void Pe::claim_messages() {
     if (!receive.from_any()) continue;
     one_left = true;
     queue_freed_ = port->receives.slot(receive.number).cause;
-    queues_[receive.in].pop_front();
-    note_occupied(receive.in);
+    queues_.pop_front(receive.in);
     receive.move_to(receives_of(port->index));
-    queues_[receive.in].insert(receive);
-    note_occupied(receive.in);
+    queues_.insert(receive);
   }
   if (claimed == 0) return;
   const bool held_back = claimed > 1 || unclaimed_.size() > 1;

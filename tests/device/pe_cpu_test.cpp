@@ -31,10 +31,9 @@ std::unique_ptr<KernelLaunch> launch_alone(QueueWorld& w, void (*kernel)(tl::Con
   w.map(kPe0);
   tl::Context tl({.kernel = "alone", .pe = kPe0});
   run_kernel(kernel, tl);
-  auto launch = std::make_unique<KernelLaunch>(
-      w.processors, 7, 0,
-      std::vector<std::shared_ptr<const isa::Program>>{
-          std::make_shared<const isa::Program>(tl.take_program())});
+  auto launch = std::make_unique<KernelLaunch>(w.processors, 7, 0,
+                                               std::vector<std::shared_ptr<const isa::Program>>{
+                                                   std::make_shared<const isa::Program>(tl.take_program())});
   w.device.control().submit(*launch);
   return launch;
 }
