@@ -390,15 +390,13 @@ void Pe::on_issued() {
 
 /// Stores and commands for the units wait until a composite has had its chance at this instant.
 void Pe::start_ready(Queue queue) {
-  const bool shared = queue == dma_write || queue == gemm || queue == math;
+  const bool shared = std::ranges::find(kShared, queue) != kShared.end();
   if (shared && queues_[queue].first() && !stream_.idle()) return stream_.feed();
   start_first(queue);
 }
 
 void Pe::on_stream_fed() {
-  start_first(dma_write);
-  start_first(gemm);
-  start_first(math);
+  for (const Queue queue : kShared) start_first(queue);
 }
 
 /// A composite has no record of its own: what waits for it waits for its last tile.
@@ -410,8 +408,8 @@ void Pe::on_streamed(OpRef last) {
 
 /// Whether commands may compete with the composite that is streamed: some wait, or the CPU may issue some at any instant.
 bool Pe::has_own_work() const {
-  for (const Queue queue : {dma_read, dma_write, gemm, math})
-    if (queues_[queue].first()) return true;
+  const auto some_wait = [&](Queue queue) { return queues_[queue].first() != nullptr; };
+  if (some_wait(dma_read) || std::ranges::any_of(kShared, some_wait)) return true;
   return hold_.what != Hold::until_all_retired && hold_.what != Hold::until_retired;
 }
 

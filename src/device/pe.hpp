@@ -6,6 +6,7 @@
 // next one issues.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -70,6 +71,7 @@ class Pe : private RoomListener, private QueueUser, private StreamUser {
   // receives; then one of receives from any direction.
   using Queue = OrderQueues::Queue;
   enum Engine : Queue { dma_read, dma_write, gemm, math, scheduler, kEngines };
+  static constexpr std::array<Queue, 3> kShared = {dma_write, gemm, math};  // a composite goes first there
   static constexpr Queue kNoQueue = ~Queue{0};  // `wait` and `fence`: the CPU does these itself
   class Op;
   class DmaOp;
