@@ -82,8 +82,12 @@ class Pe : private RoomListener, private QueueUser, private StreamUser {
 
   // The CPU.
   sim::Process issue_programs();
-  sim::Task<> issue(const ProgramTask& task);
   void begin(ProgramTask& task);
+  sim::Task<> issue(const ProgramTask& task);
+  void begin_issue();
+  void dispatch();
+  void hand_over(isa::CommandIndex index, Queue queue);
+  bool completes_first(const isa::Command& command, Queue queue) const;
   /// What keeps the CPU from going on.
   struct Hold {
     enum What {
@@ -109,6 +113,7 @@ class Pe : private RoomListener, private QueueUser, private StreamUser {
   Hold hold_of(const isa::Command& command, Queue queue) const;
   bool must_wait(const isa::Command& command, Queue queue);
   Cause why_let_go(Hold::What by) const;
+  void let_go(Hold::What by);
   void progressed();
   bool all_retired() const { return retired_count_ == issued_count_; }
   Queue queue_for(const isa::Command& command) const;
@@ -187,6 +192,7 @@ class Pe : private RoomListener, private QueueUser, private StreamUser {
   bool may_poll_ = false;  // sends of the program may look for credits
   bool runs_ahead_ = false;
   Time clock_;                                   // where the CPU is: now, or ahead of the present
+  Cause because_;                                // what it waited for last: the cause of what it issues
   sim::MemberEvent<&Pe::on_issued> next_issue_;  // the first instant that a waiting command lacks
 
   // Commands that wait (many, and small), and those under way.
