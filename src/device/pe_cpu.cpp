@@ -86,7 +86,7 @@ sim::Task<> Pe::issue(const ProgramTask& task) {
 void Pe::begin_issue() {
   because_ = program_start_;
   may_poll_ = !ports_.empty() && ports_.front()->wiring->rules().backpressure == Backpressure::poll;
-  runs_ahead_ = device_.fabric().takes_shortcuts() && !may_poll_;
+  runs_ahead_ = device_.takes_shortcuts() && !may_poll_;
   clock_ = partition_.now();
 }
 
