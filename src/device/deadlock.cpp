@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "device/pe_op.hpp"
+#include "device/pe.hpp"
 #include "device/processors.hpp"
 
 namespace kernbench::device {

@@ -1,12 +1,9 @@
 #include "device/pe.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <span>
 #include <utility>
 
-#include "device/instant.hpp"
 #include "device/pe_op.hpp"
 #include "device/prefetch.hpp"
 #include "device/processors.hpp"

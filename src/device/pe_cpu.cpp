@@ -4,7 +4,6 @@
 #include "device/instant.hpp"
 #include "device/pe.hpp"
 #include "device/prefetch.hpp"
-#include "device/processors.hpp"
 #include "kernbench/error.hpp"
 
 namespace kernbench::device {

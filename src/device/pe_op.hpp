@@ -1,8 +1,6 @@
 // Commands of a PE that are under way.
 #pragma once
 
-#include <utility>
-
 #include "device/address_map.hpp"
 #include "device/pe.hpp"
 
