@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "device/pe_op.hpp"
+#include "device/pe.hpp"
 #include "device/processors.hpp"
 
 namespace kernbench::device {
@@ -90,8 +90,7 @@ std::optional<IpcqDeadlock> Processors::find_deadlock() const {
 
 BlockedPe Pe::blocked() const {
   BlockedPe b{at_, program().kernel(), {}, {}, {}};
-  for (const OrderQueue& queue : queues_)
-    if (queue.first) add_wait(*queue.first, b);
+  queues_.for_each_occupied([&](Queue queue) { add_wait(*queues_[queue].first(), b); });
   if (b.waits.empty()) {
     const auto oldest = waiting_for();
     const isa::CommandIndex at = oldest.value_or(issuing_);

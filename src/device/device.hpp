@@ -23,6 +23,8 @@ class Device {
 
   const topology::Machine& machine() const { return machine_; }
   const topology::Graph& graph() const { return graph_; }
+  /// Whether components may take shortcuts that change no result.
+  bool takes_shortcuts() const { return takes_shortcuts_; }
   sim::Simulation& simulation() { return simulation_; }
   Fabric& fabric() { return fabric_; }
   ControlPath& control() { return control_; }
@@ -47,6 +49,7 @@ class Device {
   const topology::Machine machine_;
   const topology::Graph graph_;
   const Bytes hbm_slice_, sram_capacity_, tcm_capacity_;
+  const bool takes_shortcuts_;
   sim::Simulation simulation_;
   Fabric fabric_;
   ControlPath control_;

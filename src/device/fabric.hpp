@@ -126,8 +126,6 @@ class Fabric {
   static Time lookahead(const topology::Graph& graph);
 
   const topology::Graph& graph() const { return graph_; }
-  /// Whether shortcuts may be taken, in the fabric and in components that use it.
-  bool takes_shortcuts() const { return options_.runs; }
   Bytes packet_bytes() const { return spec_.packet.payload; }
   sim::Partition& partition_of(topology::NodeId node) {
     return simulation_.partition(graph_.partition(node));

@@ -1,13 +1,9 @@
 #include "device/pe.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <bit>
 #include <span>
 #include <utility>
 
-#include "device/instant.hpp"
 #include "device/pe_op.hpp"
 #include "device/prefetch.hpp"
 #include "device/processors.hpp"
@@ -53,189 +49,6 @@ Pe::~Pe() = default;
 
 void Pe::run(ProgramTask& task) { tasks_.try_put(&task); }
 
-/// The CPU: one program after the other.
-sim::Process Pe::issue_programs() {
-  while (true) {
-    ProgramTask& task = *co_await tasks_.get();
-    if (task.earliest > partition_.now()) co_await sim::Until(task.earliest);
-    if (aborted_) co_return;
-    begin(task);
-    co_await sim::delay(spec_.launch_overhead);
-    co_await issue(task);
-    while (held({Hold::until_all_retired})) co_await progress_.wait();
-    if (clock_ > partition_.now()) co_await sim::Until(clock_);
-    if (aborted_) co_return;
-    task.ended = partition_.now();
-    task.last_op = last_retired_.ref;
-    task_ = nullptr;
-    ports_.clear();
-    task.on_end();
-  }
-}
-
-void Pe::begin(ProgramTask& task) {
-  task_ = &task;
-  program_ = task.program;
-  origin_ = task.origin;
-  task_->started = partition_.now();
-  retired_.begin(task.program->commands().size());
-  readers_left_.clear();
-  for (const isa::Value& value : task.program->values()) readers_left_.push_back(value.readers);
-  scratch_free_ = spec_.scratch_granules;
-  issued_count_ = retired_count_ = 0;
-  const OpRef self = next_serial();
-  OpRecord record{
-      .start = task.submitted, .end = partition_.now(), .origin = task.origin, .kind = OpKind::program};
-  writer_.write(self, task.before, record);
-  program_start_ = Cause::at(self, partition_.now(), Reason::issue);
-  last_retired_ = program_start_;
-  open_ports();
-  engine_free_.assign(queues_.size(), program_start_);
-}
-
-/// Issues every command, waiting where it must; what it waited for last is the cause of what follows.
-///
-/// The CPU runs ahead of the present. Only the CPU takes scratch and room in queues, so what does not hold it
-/// now will not hold it later. It issues commands for known later instants (`clock_`) until something does
-/// hold it. A command starts no earlier than at its instant. That instant is an event only if nothing else
-/// holds the command.
-sim::Task<> Pe::issue(const ProgramTask& task) {
-  Cause because = program_start_;
-  const bool may_poll = !ports_.empty() && ports_.front()->wiring->rules().backpressure == Backpressure::poll;
-  runs_ahead_ = device_.fabric().takes_shortcuts() && !may_poll;  // who polls sees the present
-  clock_ = partition_.now();
-  for (isa::CommandIndex i = 0; i < task.program->commands().size(); ++i) {
-    const isa::Command& c = task.program->command(i);
-    issuing_ = i;
-    prefetch(&c + 1);
-    // A send may begin to look for a credit at this very instant: it does so first.
-    if (may_poll) co_await sim::choice(choice_rank(Chooser::cpu, tcm_.index));
-    while (held({Hold::until_credit})) {
-      co_await progress_.wait();
-      because = Cause::at(polled_, partition_.now(), Reason::issue);
-      clock_ = partition_.now();
-    }
-    clock_ += spec_.dispatch;
-    because.reason = Reason::issue;
-    const Queue queue = queue_for(c);
-    while (must_wait(c, queue)) {
-      const Hold::What by = hold_.what;
-      co_await progress_.wait();
-      if (partition_.now() <= clock_) continue;
-      because = why_let_go(by);
-      clock_ = partition_.now();
-    }
-    if (clock_ > partition_.now() && (!runs_ahead_ || is_from_any(c))) co_await sim::Until(clock_);
-    if (queue == kNoQueue) {
-      retired_.spend(i);
-      continue;
-    }
-    if (aborted_) co_return;
-    if (c.result != isa::kNone) scratch_free_ -= task.program->value(c.result).granules;
-    because.met = clock_;
-    enqueue(i, queue, because);
-    if (!spec_.in_order && c.kind != isa::CommandKind::load_scalar) continue;
-    while (held({Hold::until_retired, i})) co_await progress_.wait();
-    because = Cause::at(last_retired_.ref, partition_.now(), Reason::issue);
-    clock_ = partition_.now();
-  }
-}
-
-/// The first thing that keeps the CPU from going on with a command that it has dispatched.
-Pe::Hold Pe::hold_of(const isa::Command& command, Queue queue) const {
-  const auto if_held = [&](const Hold& hold) { return is_held(hold) ? hold : Hold{}; };
-  if (command.kind == isa::CommandKind::wait)
-    return if_held({Hold::until_retired, program().waited(command)});
-  if (command.kind == isa::CommandKind::fence) return if_held({Hold::until_all_retired});
-  if (command.result != isa::kNone) {
-    const Hold scratch{Hold::until_scratch, program().value(command.result).granules};
-    if (is_held(scratch)) return scratch;
-  }
-  return if_held({Hold::until_room, static_cast<std::int64_t>(queue)});
-}
-
-/// Whether the CPU must wait before it goes on with the command. If so, `progressed` wakes it.
-bool Pe::must_wait(const isa::Command& command, Queue queue) {
-  hold_ = hold_of(command, queue);
-  return hold_.what != Hold::nothing;
-}
-
-/// What the CPU waited for ended at this instant: the cause of what follows.
-Cause Pe::why_let_go(Hold::What by) const {
-  switch (by) {
-    case Hold::until_scratch:
-      return Cause::at(scratch_freed_.ref, partition_.now(), Reason::scratch);
-    case Hold::until_room:
-      return Cause::at(queue_freed_.ref, partition_.now(), Reason::queue);
-    case Hold::until_retired:
-    case Hold::until_all_retired:
-      return Cause::at(last_retired_.ref, partition_.now(), Reason::issue);
-    case Hold::until_credit:
-    case Hold::nothing:
-      break;
-  }
-  KB_ASSERT(false, "{} waited for nothing that it knows", to_string(at_));
-  return last_retired_;
-}
-
-/// Whether the CPU must wait for this. If so, `progressed` wakes it.
-bool Pe::held(const Hold& by) {
-  const bool held = is_held(by);
-  hold_ = held ? by : Hold{};
-  return held;
-}
-
-bool Pe::is_held(const Hold& by) const {
-  switch (by.what) {
-    case Hold::until_credit:
-      return polling_ > 0;
-    case Hold::until_all_retired:
-      return !all_retired();
-    case Hold::until_retired:
-      return !retired_.has(static_cast<isa::CommandIndex>(by.value));
-    case Hold::until_scratch:
-      return by.value > scratch_free_;
-    case Hold::until_room:
-      return queues_[static_cast<std::size_t>(by.value)].size >= spec_.queue_depth;
-    case Hold::nothing:
-      break;
-  }
-  return false;
-}
-
-/// Lets the CPU go on, if nothing holds it any more. A CPU that runs ahead and waited for scratch or room
-/// goes on within this event: what it does next depends on nothing else of this instant.
-void Pe::progressed() {
-  if (is_held(hold_)) return;
-  const bool issues = hold_.what == Hold::until_room || hold_.what == Hold::until_scratch;
-  if (runs_ahead_ && issues) return progress_.resume();
-  progress_.notify();
-}
-
-Pe::Queue Pe::queue_for(const isa::Command& command) const {
-  switch (command.kind) {
-    case isa::CommandKind::dma_read:
-    case isa::CommandKind::load_scalar:
-      return dma_read;
-    case isa::CommandKind::dma_write:
-    case isa::CommandKind::atomic:
-      return dma_write;
-    case isa::CommandKind::gemm:
-      return gemm;
-    case isa::CommandKind::math:
-      return math;
-    case isa::CommandKind::composite:
-      return scheduler;
-    case isa::CommandKind::ipcq_send:
-    case isa::CommandKind::ipcq_recv:
-      return queue_of_port(command);
-    case isa::CommandKind::wait:
-    case isa::CommandKind::fence:
-      break;
-  }
-  return kNoQueue;
-}
-
 Pe::Op& Pe::make_op(const Order& order) {
   const auto take = [&]() -> Op& {
     switch (order.in) {
@@ -260,7 +73,6 @@ Pe::Op& Pe::make_op(const Order& order) {
 }
 
 void Pe::enqueue(isa::CommandIndex index, Queue queue, const Cause& issue) {
-  static_assert(sizeof(Order) == 64);
   Order& order = orders_.take();
   order.index = index;
   order.command = &program().command(index);
@@ -270,8 +82,7 @@ void Pe::enqueue(isa::CommandIndex index, Queue queue, const Cause& issue) {
   order.issue(issue);
   order.move_to(queue);
   ++issued_count_;
-  queues_[queue].push_back(order);
-  note_occupied(queue);
+  queues_.push_back(order);
   if (order.kind == isa::CommandKind::ipcq_recv) {
     order.port = nullptr;
     unclaimed_.push_back(&order);
@@ -317,9 +128,9 @@ bool Pe::is_ready(const Order& order) const { return missing(order) == isa::kNon
 
 /// Whether the first one is. If not, notes what it waits for.
 bool Pe::is_ready(OrderQueue& waiting) const {
-  const isa::CommandIndex producer = missing(*waiting.first);
+  const isa::CommandIndex producer = missing(*waiting.first());
   waiting.waits_for = producer == isa::kNone ? OrderQueue::kAnything : producer;
-  return producer == isa::kNone && memory_is_free(*waiting.first);
+  return producer == isa::kNone && memory_is_free(*waiting.first());
 }
 
 bool Pe::memory_is_free(const Order& order) const {
@@ -368,7 +179,7 @@ bool Pe::can_start(OrderQueue& waiting, Queue queue) {
 /// Whether the instant has come for which the first command of the queue was issued. If not, the PE looks
 /// again at that instant. To be asked last, when all else is ready.
 bool Pe::is_issued(OrderQueue& waiting) {
-  const Time at = waiting.first->met;
+  const Time at = waiting.first()->met;
   if (at <= partition_.now()) return true;
   waiting.waits_for = OrderQueue::kInstant;
   if (next_issue_.scheduled() && next_issue_.time() <= at) return false;
@@ -379,21 +190,20 @@ bool Pe::is_issued(OrderQueue& waiting) {
 
 /// The instant has come for which some waiting command was issued.
 void Pe::on_issued() {
-  for (Queue queue = 0; queue < queues_.size(); ++queue)
+  queues_.for_each_occupied([&](Queue queue) {
     if (queues_[queue].waits_for == OrderQueue::kInstant) start_ready(queue);
+  });
 }
 
 /// Stores and commands for the units wait until a composite has had its chance at this instant.
 void Pe::start_ready(Queue queue) {
-  const bool shared = queue == dma_write || queue == gemm || queue == math;
-  if (shared && queues_[queue].first && !stream_.idle()) return stream_.feed();
+  const bool shared = std::ranges::find(kShared, queue) != kShared.end();
+  if (shared && queues_[queue].first() && !stream_.idle()) return stream_.feed();
   start_first(queue);
 }
 
 void Pe::on_stream_fed() {
-  start_first(dma_write);
-  start_first(gemm);
-  start_first(math);
+  for (const Queue queue : kShared) start_first(queue);
 }
 
 /// A composite has no record of its own: what waits for it waits for its last tile.
@@ -405,19 +215,18 @@ void Pe::on_streamed(OpRef last) {
 
 /// Whether commands may compete with the composite that is streamed: some wait, or the CPU may issue some at any instant.
 bool Pe::has_own_work() const {
-  for (const Queue queue : {dma_read, dma_write, gemm, math})
-    if (queues_[queue].first) return true;
+  const auto some_wait = [&](Queue queue) { return queues_[queue].first() != nullptr; };
+  if (some_wait(dma_read) || std::ranges::any_of(kShared, some_wait)) return true;
   return hold_.what != Hold::until_all_retired && hold_.what != Hold::until_retired;
 }
 
 void Pe::start_first(Queue queue) {
   OrderQueue& waiting = queues_[queue];
-  while (waiting.first && !aborted_ && can_start(waiting, queue)) {
-    Order& order = waiting.pop_front();
-    note_occupied(queue);
-    prefetch(waiting.first);  // it is looked at as soon as this one is on its way
+  while (waiting.first() && !aborted_ && can_start(waiting, queue)) {
+    Order& order = queues_.pop_front(queue);
+    prefetch(waiting.first());  // it is looked at as soon as this one is on its way
     start(order);
-    if (hold_.is_over_by_start(queue)) progressed();
+    if (hold_.is_over_by_leaving(queue)) progressed();
   }
 }
 
@@ -432,22 +241,12 @@ void Pe::start(Order& order) {
 }
 
 /// A command has retired, or a channel has room again: queues whose first command may have waited for that
-/// are tried. Most queues are empty, so only the occupied ones are looked at.
+/// are tried.
 void Pe::start_all(isa::CommandIndex retired) {
-  const auto look_at = [&](Queue queue) {
+  queues_.for_each_occupied([&](Queue queue) {
     const isa::CommandIndex waits_for = queues_[queue].waits_for;
     if (waits_for == retired || waits_for == OrderQueue::kAnything) start_ready(queue);
-  };
-  for (std::uint64_t left = occupied_; left != 0; left &= left - 1)
-    look_at(static_cast<Queue>(std::countr_zero(left)));
-  for (Queue queue = kBits; queue < queues_.size(); ++queue) look_at(queue);
-}
-
-/// A command has come to a queue, or has left it.
-void Pe::note_occupied(Queue queue) {
-  if (queue >= kBits) return;
-  const std::uint64_t bit = std::uint64_t{1} << queue;
-  occupied_ = queues_[queue].first ? occupied_ | bit : occupied_ & ~bit;
+  });
 }
 
 OpRecord Pe::record_of(const Op& op, OpKind kind) const {

@@ -6,6 +6,7 @@
 // next one issues.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -16,6 +17,7 @@
 #include "device/compute_engine.hpp"
 #include "device/device.hpp"
 #include "device/op_writer.hpp"
+#include "device/order_queues.hpp"
 #include "device/pe_ipcq.hpp"
 #include "device/pe_spec.hpp"
 #include "device/pool.hpp"
@@ -67,10 +69,10 @@ class Pe : private RoomListener, private QueueUser, private StreamUser {
  private:
   // Queues of commands: of the engines; then a pair for each direction of the program's wiring, sends and
   // receives; then one of receives from any direction.
-  using Queue = std::size_t;
+  using Queue = OrderQueues::Queue;
   enum Engine : Queue { dma_read, dma_write, gemm, math, scheduler, kEngines };
+  static constexpr std::array<Queue, 3> kShared = {dma_write, gemm, math};  // a composite goes first there
   static constexpr Queue kNoQueue = ~Queue{0};  // `wait` and `fence`: the CPU does these itself
-  struct Order;
   class Op;
   class DmaOp;
   class ComputeOp;
@@ -78,25 +80,14 @@ class Pe : private RoomListener, private QueueUser, private StreamUser {
   class SendOp;
   class ReceiveOp;
 
-  /// Commands that have been issued and not started, in program order.
-  struct OrderQueue {
-    // What the first command waits for: the number of a command that has to retire, or one of these.
-    static constexpr isa::CommandIndex kAnything = isa::kNone;     // tried again whenever a command retires
-    static constexpr isa::CommandIndex kOthers = isa::kNone - 1;   // another PE: what it sends starts it
-    static constexpr isa::CommandIndex kInstant = isa::kNone - 2;  // the instant for which it is issued
-    Order* first = nullptr;
-    Order* last = nullptr;
-    std::uint32_t size = 0;
-    isa::CommandIndex waits_for = kOthers;
-    void push_back(Order& order);
-    void insert(Order& order);  // where it belongs
-    Order& pop_front();
-  };
-
   // The CPU.
   sim::Process issue_programs();
-  sim::Task<> issue(const ProgramTask& task);
   void begin(ProgramTask& task);
+  sim::Task<> issue(const ProgramTask& task);
+  void begin_issue();
+  void dispatch();
+  void hand_over(isa::CommandIndex index, Queue queue);
+  bool completes_first(const isa::Command& command, Queue queue) const;
   /// What keeps the CPU from going on.
   struct Hold {
     enum What {
@@ -110,17 +101,19 @@ class Pe : private RoomListener, private QueueUser, private StreamUser {
     What what = nothing;
     std::int64_t value = 0;
 
-    /// Whether a start from this queue, or a command that retires, may end the hold.
-    bool is_over_by_start(Queue queue) const {
+    /// Whether a command that leaves this queue, or one that retires, may end the hold.
+    bool is_over_by_leaving(Queue queue) const {
       return what == until_credit || (what == until_room && static_cast<Queue>(value) == queue);
     }
     bool is_over_by_retiring() const { return what != nothing && what != until_room; }
   };
   bool held(const Hold& by);
   bool is_held(const Hold& by) const;
+  bool must_see_present(const isa::Command& command) const;
   Hold hold_of(const isa::Command& command, Queue queue) const;
   bool must_wait(const isa::Command& command, Queue queue);
   Cause why_let_go(Hold::What by) const;
+  void let_go(Hold::What by);
   void progressed();
   bool all_retired() const { return retired_count_ == issued_count_; }
   Queue queue_for(const isa::Command& command) const;
@@ -134,7 +127,6 @@ class Pe : private RoomListener, private QueueUser, private StreamUser {
   void on_channel_left() override { start_all(); }
   void on_streamed(OpRef last) override;
   void start_all(isa::CommandIndex retired = isa::kNone);
-  void note_occupied(Queue queue);
   isa::CommandIndex last_producer(const isa::Command& command) const;
   isa::CommandIndex missing(const Order& order) const;
   bool is_ready(const Order& order) const;
@@ -156,6 +148,7 @@ class Pe : private RoomListener, private QueueUser, private StreamUser {
   // Sends and receives.
   static Queue sends_of(int port) { return kEngines + 2 * static_cast<std::size_t>(port); }
   static Queue receives_of(int port) { return sends_of(port) + 1; }
+  Queue queue_from_any() const { return queues_.size() - 1; }
   /// The port of a send, or of a receive from a direction.
   QueuePort& port_of(Queue queue) const;
   void open_ports();
@@ -196,8 +189,10 @@ class Pe : private RoomListener, private QueueUser, private StreamUser {
   sim::Fifo<ProgramTask*> tasks_;
   sim::Signal progress_;  // the CPU may go on
   Hold hold_;
+  bool may_poll_ = false;  // sends of the program may look for credits
   bool runs_ahead_ = false;
   Time clock_;                                   // where the CPU is: now, or ahead of the present
+  Cause because_;                                // what it waited for last: the cause of what it issues
   sim::MemberEvent<&Pe::on_issued> next_issue_;  // the first instant that a waiting command lacks
 
   // Commands that wait (many, and small), and those under way.
@@ -212,9 +207,7 @@ class Pe : private RoomListener, private QueueUser, private StreamUser {
   ProgramTask* task_ = nullptr;
   const isa::Program* program_ = nullptr;  // the task's,
   std::uint32_t origin_ = 0;               // and its origin
-  std::vector<OrderQueue> queues_;
-  static constexpr Queue kBits = 64;
-  std::uint64_t occupied_ = 0;  // a bit for each of the first queues: whether commands are in it
+  OrderQueues queues_;
   Retirements retired_;
   std::vector<std::uint32_t> readers_left_;  // per value
   ByteBook memory_in_use_;

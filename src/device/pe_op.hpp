@@ -1,53 +1,10 @@
-// Commands in a PE: those that wait, and those under way.
+// Commands of a PE that are under way.
 #pragma once
-
-#include <utility>
 
 #include "device/address_map.hpp"
 #include "device/pe.hpp"
 
 namespace kernbench::device {
-
-/// A receive from any direction takes what is there when it is issued, so it must not be issued ahead of
-/// time.
-inline bool is_from_any(const isa::Command& command) {
-  return command.kind == isa::CommandKind::ipcq_recv && command.detail == isa::kNone;
-}
-
-/// A command that has been issued and waits in a queue. As many of these wait as queues are deep: one cache line.
-struct alignas(64) Pe::Order {
-  void issue(const Cause& by) {
-    instant = by.instant;
-    met = by.met;
-    serial = by.ref.serial;
-    partition = by.ref.partition;
-    reason = by.reason;
-  }
-  Cause issued() const { return {{partition, serial}, instant, met, reason}; }
-  void move_to(Queue queue) { in = static_cast<std::uint16_t>(queue); }
-
-  // A receive takes the next message that nobody has claimed.
-  void claim(QueuePort& from) {
-    port = &from;
-    number = from.receives.claim();
-  }
-  bool from_any() const { return is_from_any(*command); }
-
-  Order* next = nullptr;  // in its queue, or idle
-  const isa::Command* command = nullptr;
-  QueuePort* port = nullptr;  // of a receive, and of no other; null: not claimed
-  // When the CPU had issued it: a cause without its gaps.
-  Time instant, met;
-  std::uint32_t serial = 0;
-  std::uint16_t partition = 0;
-  Reason reason = Reason::issue;
-  bool touches_memory = false;
-  isa::CommandIndex index = 0;
-  isa::CommandIndex last_operand = isa::kNone;  // the last command that makes one of its tiles
-  std::uint32_t number = 0;                     // of a receive: its message
-  std::uint16_t in = 0;                         // its queue
-  isa::CommandKind kind = isa::CommandKind::fence;
-};
 
 /// A command that has started.
 class Pe::Op {
@@ -173,32 +130,5 @@ class Pe::ReceiveOp final : public Op, public DmaTransfer {
   Time moves_from_;
   sim::MemberEvent<&ReceiveOp::move> move_;
 };
-
-inline void Pe::OrderQueue::push_back(Order& order) {
-  order.next = nullptr;
-  if (!last) waits_for = kAnything;
-  (last ? last->next : first) = &order;
-  last = &order;
-  ++size;
-}
-
-inline Pe::Order& Pe::OrderQueue::pop_front() {
-  Order& order = *first;
-  first = order.next;
-  if (!first) last = nullptr;
-  --size;
-  waits_for = first ? kAnything : kOthers;
-  return order;
-}
-
-inline void Pe::OrderQueue::insert(Order& order) {
-  if (!last || last->index < order.index) return push_back(order);
-  Order** at = &first;
-  while ((*at)->index < order.index) at = &(*at)->next;
-  order.next = *at;
-  *at = &order;
-  ++size;
-  waits_for = kAnything;
-}
 
 }  // namespace kernbench::device

@@ -18,7 +18,7 @@ void Pe::open_ports() {
     for (const WiringPtr& part : use->wiring->parts())
       if (!part->ends(at_).empty()) open_ports_of(*part);
   }
-  queues_.resize(kEngines + 2 * ports_.size() + 1);
+  queues_.open(kEngines + 2 * ports_.size() + 1);
 }
 
 void Pe::open_ports_of(const InstalledWiring& wiring) {
@@ -37,14 +37,14 @@ void Pe::open_ports_of(const InstalledWiring& wiring) {
 QueuePort& Pe::port_of(Queue queue) const { return *ports_[(queue - kEngines) / 2]; }
 
 Pe::Queue Pe::queue_of_port(const isa::Command& command) const {
-  if (is_from_any(command)) return queues_.size() - 1;
+  if (is_from_any(command)) return queue_from_any();
   const int port = task_->queues->ends[command.detail];
   return command.kind == isa::CommandKind::ipcq_send ? sends_of(port) : receives_of(port);
 }
 
 /// A send looks for a credit when its tile is ready.
 bool Pe::port_can_start(OrderQueue& waiting) {
-  const Order& order = *waiting.first;
+  const Order& order = *waiting.first();
   if (order.kind == isa::CommandKind::ipcq_recv) {
     waiting.waits_for = OrderQueue::kOthers;
     return order.port && order.port->receives.has(order.number) && is_ready(waiting);
@@ -77,23 +77,25 @@ void Pe::on_message(QueuePort& port) {
 /// direction the oldest announced one, for which those behind it wait.
 void Pe::claim_messages() {
   std::size_t claimed = 0;
+  bool one_left = false;  // the queue of receives from any direction
   for (; claimed < unclaimed_.size(); ++claimed) {
     Order& receive = *unclaimed_[claimed];
     QueuePort* port = receive.from_any() ? oldest_unclaimed() : &port_of(receive.in);
     if (!port) break;
     receive.claim(*port);
     if (!receive.from_any()) continue;
-    queues_[receive.in].pop_front();
-    note_occupied(receive.in);
+    one_left = true;
+    queue_freed_ = port->receives.slot(receive.number).cause;
+    queues_.pop_front(receive.in);
     receive.move_to(receives_of(port->index));
-    queues_[receive.in].insert(receive);
-    note_occupied(receive.in);
+    queues_.insert(receive);
   }
   if (claimed == 0) return;
   const bool held_back = claimed > 1 || unclaimed_.size() > 1;
   unclaimed_.erase(unclaimed_.begin(), unclaimed_.begin() + static_cast<std::ptrdiff_t>(claimed));
   if (held_back)
     for (const QueuePort* port : ports_) start_ready(receives_of(port->index));
+  if (one_left && hold_.is_over_by_leaving(queue_from_any())) progressed();
 }
 
 /// If several were announced at one instant, the first in the order of directions.

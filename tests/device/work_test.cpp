@@ -288,10 +288,22 @@ void products(tl::Context& tl, const Ring& ring) {
 
 using RingKernel = void (*)(tl::Context&, const Ring&);
 
-Times ring_times(RingKernel kernel, std::uint32_t seed, bool runs, int threads) {
+/// Short queues and little scratch: the CPUs wait for both.
+struct Tight {
+  int queue_depth;
+  const char* scratch_mb;
+};
+
+Times ring_times(RingKernel kernel, std::uint32_t seed, bool runs, int threads,
+                 const Tight* tight = nullptr) {
   Random random(seed);
   const int sips = random.pick(1, 4);
-  QueueWorld w(random_machine(random, sips), {.runs = runs});
+  auto machine = random_machine(random, sips);
+  if (tight) {
+    machine.push_back(fmt::format("pe.pe_cpu.queue_depth={}", tight->queue_depth));
+    machine.push_back(fmt::format("pe.pe_tcm.kernel_scratch_mb={}", tight->scratch_mb));
+  }
+  QueueWorld w(std::move(machine), {.runs = runs});
   w.threads = threads;
   auto& rules = w.wiring.rules;
   using enum address::MemorySpace;
@@ -364,6 +376,21 @@ TEST(Work, OfQueuesInBothDirectionsIsTheSameInTrains) {
   const auto [first, end] = seeds(0, 40);
   for (std::uint32_t seed = first; seed < end; ++seed)
     ASSERT_EQ(ring_times(both_ways, seed, true, 1), ring_times(both_ways, seed, false, 1)) << "seed " << seed;
+}
+
+TEST(Work, OfCpusThatAreHeldIsTheSameInTrains) {
+  const auto [first, end] = seeds(0, 20);
+  for (std::uint32_t seed = first; seed < end; ++seed) {
+    const int depth = 1 + static_cast<int>(seed % 3);
+    const Tight for_tiles{depth, "0.03125"}, for_operands{depth, "0.25"};
+    const auto compare = [&](RingKernel kernel, const Tight& tight) {
+      ASSERT_EQ(ring_times(kernel, seed, true, 1, &tight), ring_times(kernel, seed, false, 1, &tight))
+          << "seed " << seed;
+    };
+    compare(one_way, for_tiles);
+    compare(both_ways, for_tiles);
+    compare(products, for_operands);
+  }
 }
 
 TEST(Work, OfQueuesIsTheSameOnAnyNumberOfThreads) {

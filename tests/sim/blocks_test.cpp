@@ -189,6 +189,13 @@ TEST_F(SignalTest, ResumeLetsOneGoOnWithinTheEvent) {
   EXPECT_THAT(log, ElementsAre("5 heard", "5 resumed", "5 heard", "5 resumed", "5 resumed"));
   EXPECT_EQ(sim.counters().events, 3U) << "two starts and a delay";
 }
+TEST_F(SignalTest, ResumeIsForOneWhoWaits) {
+  Signal signal(here);
+  here.spawn(listener(*this, signal, "a", 1));
+  here.spawn(listener(*this, signal, "b", 1));
+  sim.run();
+  EXPECT_THROW(signal.resume(), InternalError);
+}
 
 Process user(Blocks& t, Resource& resource, std::string name, std::int64_t n, Time length) {
   const auto hold = co_await resource.hold(n);

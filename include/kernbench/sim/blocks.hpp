@@ -153,9 +153,10 @@ class Signal {
   void notify() {
     while (!waiting_.empty()) waiting_.wake_first();
   }
-  /// Like `notify`, for at most one waiting process: it runs inside the present event and costs no event of
-  /// its own. The caller must expect that everything the process may change has changed when this returns.
+  /// Like `notify`, for a signal that at most one process waits for: it runs inside the present event and costs no
+  /// event of its own. The caller must expect that everything the process may change has changed when this returns.
   void resume() {
+    KB_ASSERT(!waiting_.has_several(), "several processes wait for a signal that resumes only one");
     if (!waiting_.empty()) waiting_.resume_first();
   }
 

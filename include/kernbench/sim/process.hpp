@@ -258,6 +258,8 @@ class WaitList {
   }
 
   bool empty() const { return tail_ == nullptr; }
+  /// Whether more than one process waits.
+  bool has_several() const { return tail_ != nullptr && tail_->next_ != tail_; }
   /// What the first process awaits.
   Waiting& front() const { return *first().waiting_; }
   /// Lets the first process go on at this instant, behind what is already scheduled for it.
