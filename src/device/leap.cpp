@@ -29,7 +29,7 @@
 namespace kernbench::device {
 
 /// Guests are kept the last one first.
-Fabric::Gap Fabric::gap_at(LinkState& link, Time at) {
+inline Fabric::Gap Fabric::gap_at(LinkState& link, Time at) {
   Gap gap{&link, Time::never()};
   while (gap.found->guest && gap.found->instant > at) {
     gap.until = gap.found->instant;
@@ -56,7 +56,7 @@ Time Fabric::leap(Packet& packet) {
 /// Where the packet can be entered as a guest of a link, to come at `head` and have it for `length`: among those who come alone. Null:
 /// nowhere. It would have to wait, or be in the way of the next one, or somebody has come at this instant and may still be put in
 /// order with others.
-LinkTimes* Fabric::room_for_guest(const Packet& packet, const Hop& hop, Time head, Time length, Time now) {
+inline LinkTimes* Fabric::room_for_guest(const Packet& packet, const Hop& hop, Time head, Time length, Time now) {
   LinkState& link = *hop.state;
   const Gap gap = gap_at(link, head);
   const Time free = std::max(gap.found->free_at, link.passed_until);
