@@ -29,7 +29,7 @@ class Part final : public device::Access {
 }  // namespace
 
 Result host_write(bool runs) {
-  Device device(topology::load_machine("default", {}, topology::builtin_registry()), {.runs = runs});
+  Device device(topology::load_machine("default", {}, topology::builtin_registry()), {.shortcuts = runs});
   const topology::Graph& graph = device.graph();
   std::deque<Part> parts;
   const auto write_all = [&] {

@@ -89,12 +89,12 @@ Result run(int sips, int reads, device::FabricOptions options, SliceOf&& slice_o
 }  // namespace
 
 Result stream(int sips, bool runs) {
-  return run(sips, 2000 / sips, {.runs = runs}, [](PeCoord pe) { return pe; });
+  return run(sips, 2000 / sips, {.shortcuts = runs}, [](PeCoord pe) { return pe; });
 }
 
 /// The next cube along the row, around at its end.
 Result neighbour(bool runs) {
-  return run(1, 100, {.runs = runs}, [](PeCoord pe) {
+  return run(1, 100, {.shortcuts = runs}, [](PeCoord pe) {
     return PeCoord{pe.sip, pe.cube / 4 * 4 + (pe.cube + 1) % 4, pe.pe};
   });
 }

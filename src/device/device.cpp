@@ -36,7 +36,7 @@ Device::Device(const topology::Machine& machine, FabricOptions options)
       hbm_slice_(machine_.hbm_slice()),
       sram_capacity_(machine_.at("cube.sram").bytes("capacity_mb")),
       tcm_capacity_(machine_.at("pe.pe_tcm").bytes("capacity_mb")),
-      takes_shortcuts_(options.runs),
+      takes_shortcuts_(options.shortcuts),
       simulation_(graph_.partition_count(), Fabric::lookahead(graph_)),
       fabric_(simulation_, graph_, FabricSpec::of(machine_), options, link_models(machine_)),
       control_(fabric_, machine_) {

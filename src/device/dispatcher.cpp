@@ -46,7 +46,7 @@ Train& Dispatcher::take(Message& message, const Run& run, const Hop& begin) {
 bool Dispatcher::dispatch(Message& message, const Hop& from, const Run& run, bool first_link_is_free) {
   Train& train = take(message, run, from);
   extend(train, first_link_is_free ? &from : nullptr);
-  const bool at_source = from.before == Time();
+  const bool at_source = from.is_first();
   if (at_source && train.stop == train.begin) {
     trains_.give_back(train);
     return false;
@@ -85,7 +85,7 @@ namespace {
 /// How long packets are on the next hop, if they all wait there for `hold`.
 Time length_on(const Hop& hop, const Run& run, Time hold) {
   if (!run.waited() && hold == Time()) return hop.longest;
-  const bool at_source = hop.before == Time();
+  const bool at_source = hop.is_first();
   const Time came = run.waited() || at_source ? run.length : (&hop)[-1].longest;
   if (hop.full == Time::never() || came == Time::never()) return Time::never();
   return std::max(came - hold, hop.full);
@@ -105,8 +105,9 @@ Run as_they_leave(const Train& train) {
 Time Dispatcher::hold_at(const Train& train, const Hop& hop) const {
   const LinkState& link = *hop.state;
   const Time first = train.arrival(train.run.first);
-  if (std::max(link.free_at, link.passed_until) > first) return Time::never();
-  if (hop.before > Time() && link.free_at == first && train.route().may_coincide(hop)) return Time::never();
+  const Time free = std::max(link.free_at, link.passed_until);
+  if (free > first) return Time::never();
+  if (!hop.is_first() && free == first && train.route().may_coincide(hop)) return Time::never();
   if (is_clear(link, first)) return Time();
   Time hold;
   for (const Passage* p = link.passages; p; p = p->next)
@@ -116,7 +117,7 @@ Time Dispatcher::hold_at(const Train& train, const Hop& hop) const {
   const Time most = length != Time::never() ? length : train.route().pace.most();
   for (const Passage* p = link.passages; p; p = p->next)
     if (!p->leaves_room(train, first, hold + most)) return Time::never();
-  const bool can_wait = hop.before > Time() && length != Time::never() && train.is_full(train.last());
+  const bool can_wait = !hop.is_first() && length != Time::never() && train.is_full(train.last());
   return hold == Time() || can_wait ? hold : Time::never();
 }
 
@@ -256,7 +257,7 @@ void Dispatcher::displace(Passage& passage, std::int64_t from) {
   Train& train = *passage.train;
   Message& message = *train.message;
   const Hop& hop = *passage.hop;
-  if (hop.before == Time()) return message.route->source->yield();
+  if (hop.is_first()) return message.route->source->yield();
   Train& rest = take(message, {from, train.run.end, train.run.timing, train.came_length}, *train.begin);
   for (const Passage* p = train.passages.begin(); p->hop != &hop; ++p) enter(rest, *p->hop, p->hold);
   rest.feeds = true;

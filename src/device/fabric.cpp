@@ -216,7 +216,8 @@ void Fabric::signal(const SignalRoute& route, sim::Event& event) {
 }
 
 bool Fabric::acknowledge_ahead(const SignalRoute& route, sim::Event& event, Time at) {
-  if (!options_.runs || spec_.acknowledgement > 0_B || route.partition != route.last_partition) return false;
+  if (!options_.shortcuts || spec_.acknowledgement > 0_B || route.partition != route.last_partition)
+    return false;
   simulation_.partition(route.partition).schedule_at(event, at + route.latency);
   return true;
 }
@@ -293,7 +294,7 @@ void Fabric::start_packet(Message& message, Time now) {
 /// The last byte of a message will leave its sender at `at`. That is an event if somebody waits for it; else
 /// the lane only remembers the time.
 void Fabric::leaves(Message& message, Time at) {
-  if (message.leaving_matters() || (message.lane_ && !options_.runs))
+  if (message.leaving_matters() || (message.lane_ && !options_.shortcuts))
     message.route->first().state->domain->partition_.schedule_at(message.leaving(), at);
   else if (message.lane_)
     message.lane_->left_at_ = at;
@@ -393,7 +394,7 @@ void Fabric::serve_again(Packet* first) {
 /// message matters there. A receiver that looks at packets is told of this one when all of it is there.
 bool Fabric::is_silent(const Packet& packet, const Hop& hop) const {
   return hop.last && !hop.crosses && packet.is_last() && !notes_.kept() &&
-         (options_.runs || !packet.message->is_looked_at());
+         (options_.shortcuts || !packet.message->is_looked_at());
 }
 
 namespace {
@@ -414,7 +415,7 @@ Time Fabric::serve(Packet& packet, const Hop& hop, Time head_arrival) {
   LinkState& l = *hop.state;
   prefetch_behind(hop);
   const Time tail_arrival = packet.tail;
-  const std::uint64_t key = hop.before == Time() ? kLastOfInstant : packet.message->key_;
+  const std::uint64_t key = hop.is_first() ? kLastOfInstant : packet.message->key_;
 
   const Time start = std::max(head_arrival, l.busy_until(head_arrival, key));
   const Time end = std::max(start + occupancy(packet, hop), tail_arrival);

@@ -30,7 +30,7 @@
 namespace kernbench::device {
 
 struct FabricOptions {
-  bool runs = true;  // take every shortcut that changes no result: trains, leaps, CPUs that run ahead
+  bool shortcuts = true;  // take every shortcut that changes no result: trains, leaps, CPUs that run ahead
 };
 
 /// What a link has carried.

@@ -47,7 +47,8 @@ bool Fabric::can_be_crossed(const Hop& hop) {
 /// looked at again.
 Time Fabric::leap(Packet& packet) {
   const Hop& hop = *packet.hop;
-  if (!options_.runs || watcher_ || hop.crosses || hop.last || packet.tail == packet.due) return packet.due;
+  if (!options_.shortcuts || watcher_ || hop.crosses || hop.last || packet.tail == packet.due)
+    return packet.due;
   load_links(*packet.message->route, &hop + 2);
   const Time look = enter_links(packet, (&hop)[1], packet.came);
   return look == Time::never() ? packet.due : look;
@@ -56,7 +57,8 @@ Time Fabric::leap(Packet& packet) {
 /// Where the packet can be entered as a guest of a link, to come at `head` and have it for `length`: among those who come alone. Null:
 /// nowhere. It would have to wait, or be in the way of the next one, or somebody has come at this instant and may still be put in
 /// order with others.
-inline LinkTimes* Fabric::room_for_guest(const Packet& packet, const Hop& hop, Time head, Time length, Time now) {
+inline LinkTimes* Fabric::room_for_guest(const Packet& packet, const Hop& hop, Time head, Time length,
+                                         Time now) {
   LinkState& link = *hop.state;
   const Gap gap = gap_at(link, head);
   const Time free = std::max(gap.found->free_at, link.passed_until);
@@ -72,7 +74,7 @@ inline LinkTimes* Fabric::room_for_guest(const Packet& packet, const Hop& hop, T
 /// Packets of trains wait at the port of a TCM, and go before who starts at a link; those that take no countable time would be told apart
 /// by their events.
 bool Fabric::may_go_among_trains(const Hop& hop) {
-  return !hop.port && hop.before > Time() && hop.full != Time::never();
+  return !hop.port && !hop.is_first() && hop.full != Time::never();
 }
 
 /// Enters the packet as a guest of the links from `from` on, as far as it can. Its head is at `from` at

@@ -215,7 +215,7 @@ ProbeResult Prober::measure(const ProbeCase& what) {
   result.formula = probe_formula(machine_, graph_, what);
   result.parts = result.formula.parts;
   result.parts.memory += result.total - result.parts.total();
-  Device& watched = device(watched_, {.runs = false});
+  Device& watched = device(watched_, {.shortcuts = false});
   Travel travel(watched, what);
   watched.fabric().watch(&travel);
   result.packet_by_packet = travel.run();

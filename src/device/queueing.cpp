@@ -94,7 +94,7 @@ Time Passage::served(Time free, std::int64_t first, std::int64_t end) const {
 
 /// Whether nobody looks at the packets one by one at this hop, and they are alike.
 bool Dispatcher::may_queue(const Train& train, const Hop& hop) const {
-  return hop.port && hop.last && !hop.crosses && !hop.arbitrated && hop.before > Time() &&
+  return hop.port && hop.last && !hop.crosses && !hop.arbitrated && !hop.is_first() &&
          hop.full != Time::never() && hop.longest != Time::never() && !train.message->followed;
 }
 

@@ -104,6 +104,9 @@ struct alignas(64) Hop {
   bool port = false;                // a TCM's, which the units of its PE use, too (port.hpp)
   std::uint8_t bandwidth = 0;       // which of its route's
   std::uint8_t layer = 0;  // of the virtual channels at its end, if that is a router with finite buffers
+
+  /// Whether messages start here: every link takes some time.
+  bool is_first() const { return before == Time(); }
 };
 static_assert(sizeof(Hop) == 64);
 

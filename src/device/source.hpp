@@ -90,13 +90,12 @@ class alignas(64) Source {
   Ring& ring_of(const Message& message) { return rings_[static_cast<std::size_t>(message.channel)]; }
   void add(Message& message);
   void put_in_order(Message& newcomer);
-  bool start_by_itself(Message& message);
-  bool recall_start();
   void begin_anew();
   /// Whether it was opened at this instant.
   bool has_just_come(const Message& message) const;
   bool idle() const { return open_count_ == 0 && others_.empty(); }
   Time link_busy_until() const;
+  std::uint64_t rank() const;
   void ask();
   void choose();
   void schedule();
@@ -114,6 +113,11 @@ class alignas(64) Source {
   void cut_held(const Message& newcomer);
   void messages_have_gone(Ring& ring);
   Message* find_sole() const;
+
+  // A message that needs no choice (source_start.cpp).
+  bool start_by_itself(Message& message);
+  bool recall_start();
+  void open_again(Packet& packet);
 
   // What it will do while nobody comes (source_plan.cpp).
   bool plan();

@@ -28,7 +28,7 @@ bool all_ready_in_turn(const ReadyTimes& ready, const PacketTimes& pace, std::in
 
 /// Plans what is to come, if it is regular.
 bool Source::plan() {
-  if (!fabric_.options_.runs || !others_.empty() || pause_ > 0) return false;
+  if (!fabric_.options_.shortcuts || !others_.empty() || pause_ > 0) return false;
   if (sole_ && !sole_->knows_all()) return false;
   if (sole_ && sole_->next_packet_ + 1 == sole_->packets_)
     return false;  // one packet takes fewer steps than a train

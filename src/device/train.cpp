@@ -35,9 +35,7 @@ Time phase(Time a, Time period) {
 }  // namespace
 
 /// Who of two heads of one instant goes first.
-bool Passage::waits_for(std::uint64_t key) const {
-  return hop->before == Time() || key < train->message->key();
-}
+bool Passage::waits_for(std::uint64_t key) const { return hop->is_first() || key < train->message->key(); }
 
 std::int64_t Passage::behind(Time at, std::uint64_t key) const {
   return after(waits_for(key) ? at - Time::from_ps(1) : at);

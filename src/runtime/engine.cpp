@@ -44,7 +44,7 @@ Engine& TensorState::engine() const {
 
 Engine::Engine(const topology::Machine& machine, TorchOptions options)
     : options_(std::move(options)),
-      device_(machine, {.runs = !options_.packets}),
+      device_(machine, {.shortcuts = !options_.packets}),
       processors_(device_),
       log_(device_.simulation().partitions(), log_options(options_, processors_)),
       meter_(EnergyMeter::of(device_, processors_.origins(), log_)),

@@ -40,7 +40,7 @@ TEST(Allocation, FabricHbmAndDmaAllocateNothingOnceTheyRun) {
   for (const char* model : {"plain", "rows"})
     for (const bool runs : {false, true}) {
       Machine m({"sip.cube_mesh.w=2", "sip.cube_mesh.h=1", std::string("cube.hbm.model=") + model}, "default",
-                {.runs = runs});
+                {.shortcuts = runs});
       std::deque<Stream> streams;
       for (int pe = 0; pe < 8; ++pe) {
         streams.emplace_back(m.device, PeCoord{0, 0, pe}, PeCoord{0, 0, pe}, Direction::read);

@@ -188,7 +188,7 @@ TEST(Composite, IsTheSameInPiecesAndPacketByPacket) {
   for (const Staging s : {Staging::ref_ref, Staging::load_ref, Staging::load_load}) {
     Kernels in_pieces;
     in_pieces.run({0, 0, 0}, gemm, s, 160, 200, 100);
-    Kernels packet_by_packet({}, {.runs = false});
+    Kernels packet_by_packet({}, {.shortcuts = false});
     packet_by_packet.run({0, 0, 0}, gemm, s, 160, 200, 100);
     ASSERT_EQ(in_pieces.log.records.size(), packet_by_packet.log.records.size());
     for (std::size_t i = 0; i < in_pieces.log.records.size(); ++i)
@@ -239,7 +239,7 @@ TEST(Composite, GoesOnWhenLoadsLeaveTheReadChannelThatTheyFilled) {
 // step's fetch later, at 155.505 ns, so the second product starts at 155.005 ns.
 TEST(Composite, GoesBeforeProductsOfTheSameInstant) {
   for (const bool runs : {true, false}) {
-    Kernels k({}, {.runs = runs});
+    Kernels k({}, {.shortcuts = runs});
     k.run({0, 0, 0}, [](tl::Context& tl) {
       const auto a = tl.load(tl::Ptr(kBase), {64, 128}, f16);
       const auto x = tl.load(tl::Ptr(kBase), {32, 64}, f16);

@@ -225,7 +225,7 @@ TEST(ControlPath, MessagesOfASizePayForTheirBytes) {
 // → cube 1 + 8 ns, → r0c1 1, → r0c0 30, → controller 1: 26.037 ns. 2^20 B at 128 GB/s: 8192 ns. A burst: 8 ns.
 // The acknowledgement: 1, 30, 1 + 8 ns, 1 + 8 ns, 1, 1 + 5 ns, 1 + 5 ns, 1: 26.037 ns.
 TEST(Host, WritesOneMebibyteToOnePe) {
-  for (const FabricOptions options : {FabricOptions{}, FabricOptions{.runs = false}}) {
+  for (const FabricOptions options : {FabricOptions{}, FabricOptions{.shortcuts = false}}) {
     Machine m({}, "default", options);
     HostTransfer write(m.device, Direction::write);
     write.add(address::pe_hbm_addr({0, 0, 0}, 6_GiB, 0_B), 1_MiB);

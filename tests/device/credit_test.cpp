@@ -205,7 +205,7 @@ TEST(Credits, AreTheSameInTrainsPacketByPacketAndOnThreads) {
   const auto [first, end] = seeds(0, 40);
   for (std::uint32_t seed = first; seed < end; ++seed) {
     const auto times = OddTraffic(seed).observe();
-    ASSERT_EQ(times, OddTraffic(seed, {.runs = false}).observe()) << "seed " << seed;
+    ASSERT_EQ(times, OddTraffic(seed, {.shortcuts = false}).observe()) << "seed " << seed;
     if (seed % 10 == 0) {
       ASSERT_EQ(times, OddTraffic(seed).observe(2)) << "seed " << seed;
     }

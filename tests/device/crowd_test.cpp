@@ -219,8 +219,8 @@ TEST(Crowds, AreTheSameInTrains) {
   FabricCounters sum;
   const auto [first, end] = seeds(0, 60);
   for (std::uint32_t seed = first; seed < end; ++seed) {
-    Crowd trains(seed, {.runs = true});
-    Crowd packets(seed, {.runs = false});
+    Crowd trains(seed, {.shortcuts = true});
+    Crowd packets(seed, {.shortcuts = false});
     ASSERT_EQ(trains.observe(1), packets.observe(1)) << "seed " << seed;
     sum += trains.counters();
   }
@@ -231,9 +231,9 @@ TEST(Crowds, AreTheSameInTrains) {
 TEST(Crowds, AreTheSameInTrainsWhenOthersComeAtTheVeryInstants) {
   const auto [first, end] = seeds(10'000, 60);
   for (std::uint32_t seed = first; seed < end; ++seed) {
-    const auto bookings = Crowd(seed, {.runs = false}).bookings();
-    Crowd trains(seed, {.runs = true});
-    Crowd packets(seed, {.runs = false});
+    const auto bookings = Crowd(seed, {.shortcuts = false}).bookings();
+    Crowd trains(seed, {.shortcuts = true});
+    Crowd packets(seed, {.shortcuts = false});
     trains.disturb(bookings);
     packets.disturb(bookings);
     ASSERT_EQ(trains.observe(1), packets.observe(1)) << "seed " << seed;

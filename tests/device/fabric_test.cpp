@@ -23,7 +23,7 @@ using testing::Tracked;
 using testing::World;
 using topology::NodeKind;
 
-constexpr FabricOptions kPacketByPacket = {.runs = false};
+constexpr FabricOptions kPacketByPacket = {.shortcuts = false};
 
 TEST(Fabric, OnePacketOverOneLinkTakesOccupancyAndWire) {
   World world;
@@ -239,7 +239,7 @@ TEST(Fabric, NoLinkHasTwoPacketsAtATime) {
       send_at_random(world, seed, 150);
       world.simulation.run({.threads = 2});
       EXPECT_EQ(bookings.overlaps(), 0) << "seed " << seed;
-      EXPECT_GT(bookings.size(), options.runs ? 0u : 10'000u);  // packets in one piece are not seen
+      EXPECT_GT(bookings.size(), options.shortcuts ? 0u : 10'000u);  // packets in one piece are not seen
     }
   }
 }

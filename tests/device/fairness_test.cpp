@@ -212,8 +212,8 @@ std::vector<std::int64_t> random_times(std::uint32_t seed, std::vector<std::stri
 
 TEST(Fairness, WhatIsAnsweredAheadIsWhatComesBurstByBurst) {
   for (std::uint32_t seed = 0; seed < 80; ++seed) {
-    const auto expected = random_times(seed, {"cube.hbm.impl=test.in_turn"}, {.runs = false});
-    ASSERT_EQ(random_times(seed, {}, {.runs = false}), expected) << "seed " << seed << " by packets";
+    const auto expected = random_times(seed, {"cube.hbm.impl=test.in_turn"}, {.shortcuts = false});
+    ASSERT_EQ(random_times(seed, {}, {.shortcuts = false}), expected) << "seed " << seed << " by packets";
     ASSERT_EQ(random_times(seed, {}, {}), expected) << "seed " << seed << " in runs";
     if (seed % 10 == 0) {
       ASSERT_EQ(random_times(seed, {}, {}, 2), expected) << "seed " << seed;
@@ -224,7 +224,7 @@ TEST(Fairness, WhatIsAnsweredAheadIsWhatComesBurstByBurst) {
 TEST(Fairness, RowsGiveTheSameInPiecesAndByPackets) {
   for (std::uint32_t seed = 0; seed < 40; ++seed)
     ASSERT_EQ(random_times(seed, {"cube.hbm.model=rows"}, {}),
-              random_times(seed, {"cube.hbm.model=rows"}, {.runs = false}))
+              random_times(seed, {"cube.hbm.model=rows"}, {.shortcuts = false}))
         << "seed " << seed;
 }
 

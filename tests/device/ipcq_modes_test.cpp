@@ -106,7 +106,7 @@ TEST(IpcqPoll, ASecondCreditBeforeTheLookIsFoundByTheNextSend) {
 // not begin with the next one, but after the second look, at 514 ns.
 TEST(IpcqPoll, ALookAtTheInstantOfACommandHoldsUpTheNextOne) {
   for (const bool runs : {true, false}) {
-    QueueWorld w({"pe.pe_dma.overhead_ns=0.987"}, {.runs = runs});
+    QueueWorld w({"pe.pe_dma.overhead_ns=0.987"}, {.shortcuts = runs});
     w.wiring.rules.slots = 1;
     w.wiring.rules.backpressure = Backpressure::poll;
     w.wiring.rules.poll = 500_ns;
@@ -136,7 +136,7 @@ TEST(IpcqPoll, ALookAtTheInstantOfACommandHoldsUpTheNextOne) {
 // rings: the first one's 2 B leave the TCM after 987 ps and 4 ps, the other's 256 B after 2 · 987 ps and 500 ps.
 TEST(IpcqSends, OfOneInstantPassTheEngineInTheOrderOfTheirRings) {
   for (const bool runs : {true, false}) {
-    QueueWorld w({"pe.pe_dma.overhead_ns=0.987"}, {.runs = runs});
+    QueueWorld w({"pe.pe_dma.overhead_ns=0.987"}, {.shortcuts = runs});
     w.link(kPe0, "E", kPe1, "W");
     w.link(kPe0, "W", kOther, "E");
     w.run({kPe0, kPe1, kOther}, [](tl::Context& tl) {
@@ -370,7 +370,7 @@ void busy_ring(tl::Context& tl, int rounds) {
 }
 
 std::vector<std::vector<OpRecord>> logs_of(MemorySpace memory, int threads, bool runs) {
-  QueueWorld w({"sip.cube_mesh.w=2", "sip.cube_mesh.h=1"}, {.runs = runs});
+  QueueWorld w({"sip.cube_mesh.w=2", "sip.cube_mesh.h=1"}, {.shortcuts = runs});
   w.wiring.rules.memory = memory;
   w.threads = threads;
   w.ring(some_pes());

@@ -96,7 +96,7 @@ TEST(IpcqReference, WaitsForTheMmuAndTheEngine) {
 TEST(IpcqReference, IsTheSamePacketByPacket) {
   for (const auto memory : {MemorySpace::Tcm, MemorySpace::Hbm, MemorySpace::Sram})
     for (const PeCoord to : {kPe1, PeCoord{0, 5, 3}, kOther}) {
-      const Passing trains(to, 2000, memory), packets(to, 2000, memory, {}, {.runs = false});
+      const Passing trains(to, 2000, memory), packets(to, 2000, memory, {}, {.shortcuts = false});
       EXPECT_EQ(trains.spans(kPe0, OpKind::ipcq_send), packets.spans(kPe0, OpKind::ipcq_send));
       EXPECT_EQ(trains.left(), packets.left());
     }

@@ -16,7 +16,7 @@ using testing::World;
 using topology::NodeId;
 using topology::NodeKind;
 
-constexpr FabricOptions kPacketByPacket = {.runs = false};
+constexpr FabricOptions kPacketByPacket = {.shortcuts = false};
 
 /// A message of which only the end matters: nobody is told of its packets.
 class Silent final : public Message {
@@ -66,7 +66,7 @@ TEST(Leap, AMessageThatMeetsNobodyIsTwoEvents) {
     message.send_at(0_ps);
     cube.simulation.run();
     EXPECT_EQ(message.delivered, way.latency + way.pace.of(0, 64_B));
-    EXPECT_EQ(cube.simulation.counters().events, options.runs ? 2 : 3 + way.hops.size() - 1);
+    EXPECT_EQ(cube.simulation.counters().events, options.shortcuts ? 2 : 3 + way.hops.size() - 1);
     EXPECT_EQ(cube.fabric.counters().packet_hops, way.hops.size());
   }
 }

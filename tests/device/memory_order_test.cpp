@@ -58,7 +58,7 @@ class Reads final : public Access {
 // first, gets the first round and the third: packets 0 … 7 leave from 8 ns on, 8 … 15 from 24 ns on. PE 6 gets the other two.
 TEST(RequestsOfOneInstant, AreServedByIssuer) {
   for (const bool runs : {true, false}) {
-    Machine machine({}, "default", {.runs = runs});
+    Machine machine({}, "default", {.shortcuts = runs});
     Reads six(machine, {0, 0, 6}, {{{0, 0, 6}, 64 * kKiB}, {{0, 0, 2}, 4 * kKiB}});
     Reads zero(machine, {0, 0, 0}, {{{0, 1, 0}, 4 * kKiB}, {{0, 0, 2}, 4 * kKiB}});
     six.begin_at(Time());
@@ -121,7 +121,7 @@ class Write final : public Access {
 // then what has come of both is served in the order in which it came.
 TEST(Writes, ThatComeInTurnAreServedInTurn) {
   for (const bool runs : {true, false}) {
-    Machine machine({"pe.pe_dma.bw_gbs=256"}, "default", {.runs = runs});
+    Machine machine({"pe.pe_dma.bw_gbs=256"}, "default", {.shortcuts = runs});
     std::deque<Write> writes;
     for (const int slice : {0, 1, 2}) writes.emplace_back(machine, PeCoord{0, 0, 0}, PeCoord{0, 0, slice});
     for (const int slice : {0, 6, 7}) writes.emplace_back(machine, PeCoord{0, 0, 7}, PeCoord{0, 0, slice});
@@ -142,7 +142,8 @@ TEST(Writes, ThatComeInTurnAreServedInTurn) {
 // there 1,000 ps (256 B at 256 GB/s) and 2 ps later. It is one packet, the writes are trains.
 TEST(Writes, ThatHaveWaitedAlikeAreServedWhenTheyAreComplete) {
   for (const bool runs : {true, false}) {
-    Machine machine({"pe.pe_dma.bw_gbs=256", "cube.hbm.hbm_to_router_bw_gbs=512"}, "default", {.runs = runs});
+    Machine machine({"pe.pe_dma.bw_gbs=256", "cube.hbm.hbm_to_router_bw_gbs=512"}, "default",
+                    {.shortcuts = runs});
     std::deque<Write> writes;
     for (const int slice : {2, 0, 4}) writes.emplace_back(machine, PeCoord{0, 0, 0}, PeCoord{0, 0, slice});
     for (const int slice : {3, 1, 5})

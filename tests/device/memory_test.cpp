@@ -111,7 +111,7 @@ double stream_gbs(Machine& m, Direction direction, std::int64_t count, std::int6
 
 TEST(Hbm, ASequentialStreamReachesTheSlicesBandwidth) {
   for (const Direction direction : {Direction::read, Direction::write}) {
-    for (const FabricOptions options : {FabricOptions{}, FabricOptions{.runs = false}}) {
+    for (const FabricOptions options : {FabricOptions{}, FabricOptions{.shortcuts = false}}) {
       Machine m({}, "default", options);
       const double gbs = stream_gbs(m, direction, 1000, 4 * kKiB, 4 * kKiB);
       EXPECT_GE(gbs, 0.98 * 256);
@@ -355,7 +355,7 @@ TEST(Hbm, RandomTrafficIsTheSameInPiecesPacketByPacketAndOnThreads) {
     return out;
   };
   for (std::uint32_t seed = 0; seed < 50; ++seed)
-    ASSERT_EQ(times(seed, {}), times(seed, {.runs = false})) << "seed " << seed;
+    ASSERT_EQ(times(seed, {}), times(seed, {.shortcuts = false})) << "seed " << seed;
   for (std::uint32_t seed = 0; seed < 5; ++seed)
     for (const int threads : {2, 3}) ASSERT_EQ(times(seed, {}), times(seed, {}, threads)) << "seed " << seed;
 }
@@ -395,7 +395,7 @@ TEST(Hbm, OddTrafficIsTheSameInPiecesAndPacketByPacket) {
     return out;
   };
   for (std::uint32_t seed = 0; seed < 80; ++seed)
-    ASSERT_EQ(times(seed, {}), times(seed, {.runs = false})) << "seed " << seed;
+    ASSERT_EQ(times(seed, {}), times(seed, {.shortcuts = false})) << "seed " << seed;
 }
 
 TEST(Sram, ItsPortIsTheLastLink) {

@@ -16,7 +16,7 @@ using testing::World;
 using topology::NodeId;
 using topology::NodeKind;
 
-constexpr FabricOptions kBoth[] = {{.runs = true}, {.runs = false}};
+constexpr FabricOptions kBoth[] = {{.shortcuts = true}, {.shortcuts = false}};
 
 /// One cube. All links are that fast, but for what is said otherwise.
 std::vector<std::string> fast(std::vector<std::string> but) {
@@ -87,7 +87,7 @@ TEST(NoTime, APacketThatCrossesALinkWithoutAStopStaysBehindThoseOfItsMessage) {
     const auto times = message.times();
     EXPECT_EQ(std::vector(times.begin() + 2, times.end()),
               (std::vector{early.ps(), early.ps(), early.ps(), late.ps()}))
-        << options.runs;
+        << options.shortcuts;
   }
 }
 
@@ -108,8 +108,8 @@ TEST(NoTime, ATrainComesBeforeTheLastPacketOfAnotherOneOfTheSameInstant) {
       const Probe& a = cube.send(cube.dma(a_pe), cube.slice(a_end), 512_B);
       const Probe& b = cube.send(cube.dma(b_pe), cube.slice(b_end), 512_B, b_sent);
       cube.simulation.run();
-      EXPECT_EQ(b.delivered, b_sent + b_way.latency + 2_ns) << number << ' ' << options.runs;
-      EXPECT_EQ(a.delivered, a_way.latency + 2_ns + 1_ps) << number << ' ' << options.runs;
+      EXPECT_EQ(b.delivered, b_sent + b_way.latency + 2_ns) << number << ' ' << options.shortcuts;
+      EXPECT_EQ(a.delivered, a_way.latency + 2_ns + 1_ps) << number << ' ' << options.shortcuts;
       ++met;
     }
   EXPECT_GT(met, 20);
@@ -127,9 +127,9 @@ TEST(NoTime, WhoStartsGoesBehindAPacketOfATrainThatComesAtTheSameInstant) {
     ASSERT_EQ(starts.route->first().link, link.link);
     ASSERT_LT(starts.route->first().link.index, comes.route->first().link.index) << "its sender goes first";
     cube.simulation.run();
-    EXPECT_EQ(comes.delivered, comes.route->latency + 2_ns) << options.runs;
-    EXPECT_EQ(starts.delivered, start + starts.route->latency + 1_ns) << options.runs;
-    EXPECT_EQ(cube.fabric.use(link.link).deepest_wait, 0_ps) << options.runs;
+    EXPECT_EQ(comes.delivered, comes.route->latency + 2_ns) << options.shortcuts;
+    EXPECT_EQ(starts.delivered, start + starts.route->latency + 1_ns) << options.shortcuts;
+    EXPECT_EQ(cube.fabric.use(link.link).deepest_wait, 0_ps) << options.shortcuts;
   }
 }
 
@@ -154,9 +154,9 @@ void hold_up_before_a_train(int slice_gbs, int slow_gbs, Time pace, FabricOption
     if (sent < 0_ps) continue;
     cube.send(cube.tcm(pe), cube.slice(slow_end), 3_B, sent);
     cube.simulation.run();
-    EXPECT_EQ(cube.fabric.use(link->link).deepest_wait, pace) << number << ' ' << options.runs;
-    EXPECT_EQ(cube.fabric.use(link[1].link).deepest_wait, 0_ps) << number << ' ' << options.runs;
-    EXPECT_EQ(message.delivered, way.latency + pace * 13) << number << ' ' << options.runs;
+    EXPECT_EQ(cube.fabric.use(link->link).deepest_wait, pace) << number << ' ' << options.shortcuts;
+    EXPECT_EQ(cube.fabric.use(link[1].link).deepest_wait, 0_ps) << number << ' ' << options.shortcuts;
+    EXPECT_EQ(message.delivered, way.latency + pace * 13) << number << ' ' << options.shortcuts;
     ++met;
   }
 }

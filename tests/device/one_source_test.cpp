@@ -37,7 +37,7 @@ std::vector<std::int64_t> deliveries(std::uint32_t seed, FabricOptions options) 
 TEST(OneSource, TakesTurnsInPlansAsPacketByPacket) {
   const auto [first, end] = testing::seeds(1, 120);
   for (std::uint32_t seed = first; seed < end; ++seed)
-    ASSERT_EQ(deliveries(seed, {}), deliveries(seed, {.runs = false})) << "seed " << seed;
+    ASSERT_EQ(deliveries(seed, {}), deliveries(seed, {.shortcuts = false})) << "seed " << seed;
 }
 
 // Two messages of one slow route, of which the first ends after some packets, and three of fast ones between them: when it has ended, the
@@ -59,7 +59,7 @@ TEST(OneSource, APlanWaitsForARouteThatJustCarriedAPacket) {
   };
   for (int before = 0; before < 4; ++before)
     for (int packets = 1; packets <= 30; ++packets)
-      ASSERT_EQ(times(before, packets, {}), times(before, packets, {.runs = false}))
+      ASSERT_EQ(times(before, packets, {}), times(before, packets, {.shortcuts = false}))
           << before << " " << packets;
 }
 
@@ -91,7 +91,7 @@ TEST(OneSource, AChoiceStandsForTheRestOfItsInstant) {
     EXPECT_LT(first.delivered, second.delivered);
     return std::vector<Time>{first.left, first.delivered, second.left, second.delivered};
   };
-  EXPECT_EQ(times({}), times({.runs = false}));
+  EXPECT_EQ(times({}), times({.shortcuts = false}));
 }
 
 }  // namespace

@@ -151,8 +151,8 @@ TEST(OwnMemory, ThatAnswersLateGivesTheTimesOfOneThatAnswersEarly) {
   const auto [first, end] = testing::seeds(1, 60);
   for (std::uint32_t seed = first; seed < end; ++seed)
     for (const bool runs : {false, true})
-      EXPECT_EQ(RandomWork(seed, {"cube.hbm.impl=test.late_answers"}, {.runs = runs}).times(),
-                RandomWork(seed, {"cube.hbm.impl=test.first_come"}, {.runs = runs}).times())
+      EXPECT_EQ(RandomWork(seed, {"cube.hbm.impl=test.late_answers"}, {.shortcuts = runs}).times(),
+                RandomWork(seed, {"cube.hbm.impl=test.first_come"}, {.shortcuts = runs}).times())
           << "seed " << seed << (runs ? " in runs" : " by packets");
 }
 
@@ -160,7 +160,7 @@ TEST(OwnMemory, CanWaitUntilEverybodyOfAnInstantHasCome) {
   Patient::late = 0, Patient::most = 0;
   for (std::uint32_t seed = 1; seed < 40; ++seed)
     for (const bool runs : {false, true})
-      RandomWork(seed, {"cube.hbm.impl=test.patient"}, {.runs = runs}).times();
+      RandomWork(seed, {"cube.hbm.impl=test.patient"}, {.shortcuts = runs}).times();
   EXPECT_EQ(Patient::late, 0);
   EXPECT_GT(Patient::most, 2u);
 }
@@ -178,10 +178,10 @@ TEST(OwnModels, GiveTheSameTimesWithAndWithoutRunsAndOnTwoThreads) {
   const auto [first, end] = testing::seeds(1, 20);
   for (std::uint32_t seed = first; seed < end; ++seed)
     for (const auto& variant : variants) {
-      const auto expected = RandomWork(seed, variant, {.runs = false}).times();
-      EXPECT_EQ(RandomWork(seed, variant, {.runs = true}).times(), expected)
+      const auto expected = RandomWork(seed, variant, {.shortcuts = false}).times();
+      EXPECT_EQ(RandomWork(seed, variant, {.shortcuts = true}).times(), expected)
           << variant[0] << " seed " << seed;
-      EXPECT_EQ(RandomWork(seed, variant, {.runs = true}).times(2), expected)
+      EXPECT_EQ(RandomWork(seed, variant, {.shortcuts = true}).times(2), expected)
           << variant[0] << " seed " << seed;
       for (const std::int64_t retired : expected)
         EXPECT_NE(retired, Time::never().ps()) << variant[0] << " seed " << seed;

@@ -11,7 +11,7 @@ namespace {
 using testing::Probe;
 using testing::World;
 
-const FabricOptions kBothWays[] = {{.runs = true}, {.runs = false}};
+const FabricOptions kBothWays[] = {{.shortcuts = true}, {.shortcuts = false}};
 
 topology::LinkId link_between(const World& world, const char* from, const char* to) {
   return world.graph.route(world.graph.find(from), world.graph.find(to)).front();

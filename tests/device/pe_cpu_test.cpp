@@ -19,7 +19,7 @@ constexpr PeCoord kPe0{0, 0, 0}, kPe1{0, 0, 1}, kFar{0, 5, 0};
 class Cpu : public ::testing::TestWithParam<bool> {
  protected:
   QueueWorld world(std::vector<std::string> overrides) const {
-    return QueueWorld(std::move(overrides), {.runs = GetParam()});
+    return QueueWorld(std::move(overrides), {.shortcuts = GetParam()});
   }
 };
 

@@ -270,7 +270,7 @@ class SlowCpu : public ::testing::TestWithParam<bool> {
   // 2 ns to start, and 50 to dispatch a command: these are there at 52, 102, 152 ns …
   Kernels slow(std::vector<std::string> more = {}) const {
     more.emplace_back("pe.pe_cpu.dispatch_cycles=50");
-    return Kernels(std::move(more), {.runs = GetParam()});
+    return Kernels(std::move(more), {.shortcuts = GetParam()});
   }
 };
 
@@ -327,7 +327,7 @@ TEST_P(SlowCpu, EndsItsProgramWhenItIsThrough) {
 TEST(Pe, WhatIsKnownAheadMakesNoEvents) {
   // All commands of a chain are dispatched while the load is under way: their dispatches make no events.
   const auto events = [](bool runs, int products) {
-    Kernels k({}, {.runs = runs});
+    Kernels k({}, {.shortcuts = runs});
     k.run({0, 0, 0}, [=](tl::Context& tl) {
       auto x = tl.load(tl::Ptr(kBase), {32, 32}, f16);
       for (int i = 0; i < products; ++i) x = tl.exp(x);

@@ -53,7 +53,7 @@ class Loads {
   std::vector<std::unique_ptr<Use>> uses_;
 };
 
-constexpr FabricOptions kInTrains{}, kByPackets{.runs = false};
+constexpr FabricOptions kInTrains{}, kByPackets{.shortcuts = false};
 
 // 1,024 packets leave the slice every ns and reach the port 2 ps later; over it, it is 1 ps more. A store of 100 ns that comes
 // with packet 200 goes first: the packets behind it wait 100 ns and less, because the port takes two of them in a ns. Packet
@@ -66,7 +66,7 @@ TEST(Queueing, PacketsThatWaitForAStoreCatchUp) {
     EXPECT_EQ(loads.delivered(load), 1024_ns + 3_ps);
     EXPECT_EQ(loads.store_end(0), 300_ns + 2_ps);
     EXPECT_EQ(loads.deepest_wait(), 100_ns);
-    EXPECT_EQ(loads.events() < 20, options.runs);
+    EXPECT_EQ(loads.events() < 20, options.shortcuts);
   }
 }
 
@@ -99,7 +99,7 @@ TEST(Queueing, LoadsThatWaitStayInOrder) {
     EXPECT_EQ(loads.delivered(first), 1000_ns + 16_ns + 1_ps);
     EXPECT_EQ(loads.delivered(second), 1000_ns + 32_ns + 1_ps);
     EXPECT_EQ(loads.deepest_wait(), 1000_ns - 2_ps);
-    EXPECT_EQ(loads.events() < 20, options.runs);
+    EXPECT_EQ(loads.events() < 20, options.shortcuts);
   }
 }
 

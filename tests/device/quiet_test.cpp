@@ -66,7 +66,7 @@ TEST(Quiet, AMessageWithoutFollowersLeavesWithoutAnEvent) {
   // Somebody follows it when it has left, and is alone as well.
   const Three one_by_one({}, 64_B, 100_ns, Time::never());
   EXPECT_EQ(one_by_one.events, 4u);
-  EXPECT_EQ(Three({.runs = false}, 64_B, 100_ns, Time::never()).delivered, one_by_one.delivered);
+  EXPECT_EQ(Three({.shortcuts = false}, 64_B, 100_ns, Time::never()).delivered, one_by_one.delivered);
 }
 
 // The follower comes before, when, or after the first one has left, whose packets go one by one or as a train that is cut short by
@@ -78,7 +78,8 @@ TEST(Quiet, WhoFollowsInALaneWaitsUntilTheOneBeforeHasLeft) {
            second += size == 5000_B ? 1_ns : 125_ps)
         for (const Time shift : {Time::from_ps(-1), 0_ps, 1_ps}) {
           const Time at = std::max(second + shift, Time());
-          EXPECT_EQ(Three({}, size, at, other).delivered, Three({.runs = false}, size, at, other).delivered)
+          EXPECT_EQ(Three({}, size, at, other).delivered,
+                    Three({.shortcuts = false}, size, at, other).delivered)
               << size.count() << " bytes, the second at " << at.ps() << ", another at " << other.ps();
         }
 }
@@ -125,7 +126,7 @@ TEST(Quiet, AWriteOfWhichOnlyTheEndMattersIsThreeEvents) {
 // Another PE's bytes come while those of the first wait for the memory: what was said of the first is taken back, and both go in turn.
 TEST(Quiet, WhoComesBeforeBytesAreInTheMemoryChangesWhenTheyAre) {
   const auto times = [](bool quiet, bool runs, Bytes size, Time second) {
-    Machine machine({"pe.pe_dma.bw_gbs=256"}, "default", {.runs = runs});
+    Machine machine({"pe.pe_dma.bw_gbs=256"}, "default", {.shortcuts = runs});
     Write first(machine, 0, size, quiet), other(machine, 6, size, quiet);
     first.begin_at(0_ps);
     other.begin_at(second);

@@ -13,7 +13,7 @@ using testing::Probe;
 using testing::Transfer;
 using testing::World;
 
-const FabricOptions kBothWays[] = {{.runs = true}, {.runs = false}};
+const FabricOptions kBothWays[] = {{.shortcuts = true}, {.shortcuts = false}};
 constexpr const char* kTcm = "sip0.cube0.pe0.pe_tcm";  // its read port: 256 B take 500 ps
 constexpr std::int64_t kKiB = 1024;
 
@@ -87,8 +87,8 @@ TEST(MessagesOfOneInstant, OfAPeGoBeforeWhatOthersReadOfItsTcm) {
     const Transfer& read = m.read(there, m.device.tcm(here), 0, 4 * kKiB);
     m.run();
     EXPECT_EQ(write.retired, 31'500_ps + 15 * 1_ns + way(tcm, slice) + 1_ns + 8_ns + way(slice, own_dma))
-        << options.runs;
-    EXPECT_EQ(read.retired, 32_ns + 16 * 2_ns + way(tcm, dma)) << options.runs;
+        << options.shortcuts;
+    EXPECT_EQ(read.retired, 32_ns + 16 * 2_ns + way(tcm, dma)) << options.shortcuts;
   }
 }
 

@@ -16,7 +16,7 @@ using testing::World;
 using topology::NodeId;
 using topology::NodeKind;
 
-constexpr FabricOptions kPacketByPacket = {.runs = false};
+constexpr FabricOptions kPacketByPacket = {.shortcuts = false};
 
 /// A message that is sent when its event fires; or in the second phase of that instant, as a choice of some rank.
 class Sent final : public Message {
@@ -215,7 +215,7 @@ TEST(Start, APacketThatMayLeaveLaterThanWasSaidWaits) {
       a.send_at(0_ps);
       Doubt doubt(cube, a);
       cube.simulation.partition(1).schedule_at(doubt, at);
-      EXPECT_EQ(cube.run(a), at + 5_ns + a.route->latency + a.route->pace.full()) << options.runs;
+      EXPECT_EQ(cube.run(a), at + 5_ns + a.route->latency + a.route->pace.full()) << options.shortcuts;
     }
 }
 

@@ -169,7 +169,7 @@ TEST(Trains, EqualMessagesThatLeaveTogetherCostAHandfulOfEventsEach) {
 // Both go down column 4 of cube 0's routers, PE 5's packets from connection 2, one step of 30 ps further than those of
 // PE 6 from connection 3, which are 2 ns behind them: PE 6's wait 30 ps there, every one.
 TEST(Trains, PacketsThatAlwaysWaitForTheSameOnesStillMoveInOnePiece) {
-  for (const FabricOptions options : {FabricOptions{}, FabricOptions{.runs = false}}) {
+  for (const FabricOptions options : {FabricOptions{}, FabricOptions{.shortcuts = false}}) {
     World world({}, options);
     const Probe& first = world.send("host", "sip0.cube4.hbm_ctrl.pe5", 1_MiB);
     const Probe& second = world.send("host", "sip0.cube4.hbm_ctrl.pe6", 1_MiB);
@@ -180,7 +180,7 @@ TEST(Trains, PacketsThatAlwaysWaitForTheSameOnesStillMoveInOnePiece) {
     const auto column =
         world.graph.route(world.graph.find("sip0.cube0.r0c4"), world.graph.find("sip0.cube0.r1c4"))[0];
     EXPECT_EQ(world.fabric.use(column).deepest_wait, 30_ps);
-    EXPECT_EQ(world.fabric.counters().in_one_piece, options.runs ? 2u : 0u);
+    EXPECT_EQ(world.fabric.counters().in_one_piece, options.shortcuts ? 2u : 0u);
   }
 }
 
@@ -208,7 +208,7 @@ struct HostWritesToACube {
 // The packet from the PE takes the shared link alone, for it has no period in common with the train there.
 TEST(Trains, WhoFindsAGapDisturbsNobody) {
   for (const bool runs : {true, false}) {
-    HostWritesToACube host({.runs = runs});
+    HostWritesToACube host({.shortcuts = runs});
     const Probe& in_a_gap = host.run_with("sip0.cube0.pe0.pe_tcm", 256_B, host.packet + 5_ns);
     EXPECT_EQ(in_a_gap.delivered, host.packet + 5_ns + in_a_gap.route->latency + 1_ns);
     EXPECT_EQ(host.deepest_wait(), 0_ns);
@@ -221,7 +221,7 @@ TEST(Trains, WhoFindsAGapDisturbsNobody) {
 // comes. Seven trains never were in anybody's way; a few packets of the eighth come alone.
 TEST(Trains, WhoFindsNoGapHoldsUpOneTrainForAWhile) {
   for (const bool runs : {true, false}) {
-    HostWritesToACube host({.runs = runs});
+    HostWritesToACube host({.shortcuts = runs});
     const Probe& between = host.run_with("sip0.cube0.pe0.pe_dma", 256_B, host.packet - 400_ps - 1_ps);
     EXPECT_EQ(between.delivered, host.packet - 400_ps + 1_ps + 1_ns);
     EXPECT_EQ(host.deepest_wait(), 600_ps);
@@ -234,7 +234,7 @@ TEST(Trains, WhoFindsNoGapHoldsUpOneTrainForAWhile) {
 // and waits the 2 ns that it takes.
 TEST(Trains, HeadsOfOneInstantGoBySenderWhetherInATrainOrNot) {
   for (const bool runs : {true, false}) {
-    HostWritesToACube host({.runs = runs});
+    HostWritesToACube host({.shortcuts = runs});
     const Probe& late = host.run_with("sip0.cube0.pe0.pe_dma", 512_B, host.packet - 1_ns - 1_ps);
     EXPECT_EQ(late.delivered, host.packet + 2_ns + 1_ns + 1_ps);
     EXPECT_EQ(host.deepest_wait(), 2_ns);
@@ -253,7 +253,7 @@ TEST(Trains, AMessageToAnotherSipCostsAFewEventsALeg) {
 // 256 B from the slice are 1 ns long at the TCM's write port, 3 ps after they left, and need half of it there. A store of
 // 2 ns that comes at the same instant goes first, whoever came first as an event; by then the packet's tail is there.
 TEST(Ports, StoresGoBeforeHeadsOfTheSameInstant) {
-  for (const FabricOptions options : {FabricOptions{}, FabricOptions{.runs = false}}) {
+  for (const FabricOptions options : {FabricOptions{}, FabricOptions{.shortcuts = false}}) {
     for (const bool store_first : {true, false}) {
       World world({}, options);
       const NodeId tcm = world.graph.find("sip0.cube0.pe0.pe_tcm");
@@ -290,7 +290,7 @@ TEST(Ports, UsesOfOneInstantGoByRank) {
 
 // A message's first packet (256 B at 512 GB/s) goes before a fetch that asks at the same instant; then they take turns.
 TEST(Ports, AMessageGoesBeforeAFetchOfTheSameInstant) {
-  for (const FabricOptions options : {FabricOptions{}, FabricOptions{.runs = false}}) {
+  for (const FabricOptions options : {FabricOptions{}, FabricOptions{.shortcuts = false}}) {
     for (const bool fetch_first : {true, false}) {
       World world({}, options);
       const NodeId tcm = world.graph.find("sip0.cube0.pe0.pe_tcm");
@@ -334,7 +334,7 @@ class Fetch {
   std::unique_ptr<Use> use_;
 };
 
-const FabricOptions kBothWays[] = {{.runs = true}, {.runs = false}};
+const FabricOptions kBothWays[] = {{.shortcuts = true}, {.shortcuts = false}};
 
 // The fetch has the port from 10 ns on, in turns of half a nanosecond. A message of two packets waits for the turn that
 // is under way, or begins as it comes; then they alternate, until one of them is through.
@@ -398,8 +398,8 @@ TEST(Trains, ChangeNoTimeAndNoLinksUse) {
   FabricCounters sum;
   const auto [first, end] = seeds(0, 300);
   for (std::uint32_t seed = first; seed < end; ++seed) {
-    Traffic trains(seed, {.runs = true});
-    Traffic packets(seed, {.runs = false});
+    Traffic trains(seed, {.shortcuts = true});
+    Traffic packets(seed, {.shortcuts = false});
     ASSERT_EQ(trains.observe(1), packets.observe(1)) << "seed " << seed;
     sum += trains.counters();
   }
@@ -410,8 +410,8 @@ TEST(Trains, ChangeNoTimeAndNoLinksUse) {
 TEST(Trains, ChangeNothingOnBordersOfAPicosecond) {
   const auto [first, end] = seeds(2000, 20);
   for (std::uint32_t seed = first; seed < end; ++seed) {
-    Traffic trains(seed, {.runs = true}, true);
-    Traffic packets(seed, {.runs = false}, true);
+    Traffic trains(seed, {.shortcuts = true}, true);
+    Traffic packets(seed, {.shortcuts = false}, true);
     ASSERT_EQ(trains.observe(1), packets.observe(1)) << "seed " << seed;
   }
 }

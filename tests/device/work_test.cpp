@@ -173,7 +173,7 @@ class Work {
 TEST(Work, IsTheSameInTrains) {
   const auto [first, end] = seeds(0, 60);
   for (std::uint32_t seed = first; seed < end; ++seed)
-    ASSERT_EQ(Work(seed, {.runs = true}).observe(1), Work(seed, {.runs = false}).observe(1))
+    ASSERT_EQ(Work(seed, {.shortcuts = true}).observe(1), Work(seed, {.shortcuts = false}).observe(1))
         << "seed " << seed;
 }
 
@@ -303,7 +303,7 @@ Times ring_times(RingKernel kernel, std::uint32_t seed, bool runs, int threads,
     machine.push_back(fmt::format("pe.pe_cpu.queue_depth={}", tight->queue_depth));
     machine.push_back(fmt::format("pe.pe_tcm.kernel_scratch_mb={}", tight->scratch_mb));
   }
-  QueueWorld w(std::move(machine), {.runs = runs});
+  QueueWorld w(std::move(machine), {.shortcuts = runs});
   w.threads = threads;
   auto& rules = w.wiring.rules;
   using enum address::MemorySpace;
