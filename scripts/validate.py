@@ -230,8 +230,8 @@ def rows(program):
 HEAD = """# Validation: why believe a number
 
 Each row is a claim: what, the reference, what this simulator gives, the ratio, the bound that was set beforehand, and the verdict; where it deviates,
-why. No row is left out because it looks bad. `make validate` makes this page (minutes); the tests compute the cheap rows again, so that a stale page
-fails. The machines are in [`topologies/validation/`](../topologies/validation), the reference data with its sources in
+why. No row is left out because it looks bad. `make validate` builds what it needs and makes this page (minutes). The tests compute the cheap rows again, so that a
+stale page fails; `python3 scripts/validate.py build/release/kernbench --check` does that by hand, and writes nothing. The machines are in [`topologies/validation/`](../topologies/validation), the reference data with its sources in
 [`tests/validation/data/`](../tests/validation/data/README.md).
 """
 
@@ -268,7 +268,7 @@ def kept(row):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("kernbench")
-    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--check", action="store_true", help="compute the cheap rows again and write nothing: exit code 1 if the page is stale")
     parser.add_argument("--cheap", action="store_true")
     given = parser.parse_args()
     program = Program(given.kernbench)
