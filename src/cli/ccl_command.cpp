@@ -13,6 +13,7 @@
 #include "ccl/wiring_drawing.hpp"
 #include "cli/command.hpp"
 #include "cli/json_option.hpp"
+#include "cli/output_files.hpp"
 #include "cli/svg_output.hpp"
 #include "kernbench/distributed.hpp"
 #include "kernbench/error.hpp"
@@ -45,6 +46,7 @@ void note(const ccl::Config& config) {
 
 int plan(const Session& session, const PlanOptions& options) {
   if (!options.drawing.empty()) check_promises_svg(options.drawing);
+  check_files_differ(std::vector<OutputFile>{{"-o", options.output}, {"--draw", options.drawing}});
   const auto& registry = session.registry.collectives;
   const auto machine = options.machine.load(session.registry);
   const auto config = ccl::load_config(options.machine.ccl_file, options.machine.ccl_overrides(), registry);

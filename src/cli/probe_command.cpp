@@ -11,6 +11,7 @@
 #include "base/new_file.hpp"
 #include "cli/command.hpp"
 #include "cli/json_option.hpp"
+#include "cli/output_files.hpp"
 #include "cli/probe_matrix.hpp"
 #include "cli/probe_report.hpp"
 #include "kernbench/error.hpp"
@@ -172,6 +173,7 @@ int run_matrix(const Session& session, MatrixOptions& options) {
   const bool to_stdout = options.output == "-";
   if (to_stdout && options.json == "-")
     throw InputError({"cli.usage", "", "-o - and --json both want standard output", "leave one out"});
+  check_files_differ(std::vector<OutputFile>{{"--json", options.json}, {"-o", options.output}});
   Prober prober(options.machine.load(session.registry));
   options.request.op = options.direction();
   options.request.bandwidth = options.metric == "bandwidth";

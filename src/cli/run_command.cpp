@@ -15,6 +15,7 @@
 #include "cli/command.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/json_option.hpp"
+#include "cli/output_files.hpp"
 #include "cli/progress.hpp"
 #include "cli/run_text.hpp"
 #include "cli/trace_text.hpp"
@@ -155,6 +156,10 @@ int run_bench_command(const Session& session, const RunCommand& command) {
   const topology::Machine machine = command.machine.load(session.registry);
   const auto device = DeviceSelector::parse(command.device);
   device.sips(machine);
+  check_files_differ(std::vector<OutputFile>{{"--json", command.json},
+                                             {"--save", command.save},
+                                             {"--trace", command.trace},
+                                             {"--report", command.page}});
   if (!command.json.empty() && !command.json_to_stdout()) check_writable(command.json);
   if (!command.save.empty()) report::check_place(command.save);
   if (!command.trace.empty()) check_writable(command.trace);

@@ -393,6 +393,22 @@ TEST(Progress, IsABarOfRequests) {
   EXPECT_THAT(cli::progress_line(progress, 30), StartsWith("[###############-----] about 10 s left, 6/8, "));
 }
 
+TEST_F(RunCommand, WritesNoTwoOutputsToOneFile) {
+  const auto said = [&](const std::vector<std::string>& outputs) {
+    std::vector<std::string> words = {"--bench", "va-offset-verify", "n_elem=64"};
+    words.insert(words.end(), outputs.begin(), outputs.end());
+    return refused(words);
+  };
+  EXPECT_THAT(said({"--json", "a.x", "--save", "a.x"}), HasSubstr("--json and --save name the same file"));
+  EXPECT_THAT(said({"--trace", "a.x", "--json", "./a.x"}),
+              HasSubstr("--json and --trace name the same file"));
+  EXPECT_THAT(said({"--report", file("a.x"), "--save", "a.x"}),
+              HasSubstr("--save and --report name the same file"));
+  EXPECT_EQ(files(), 0u);
+  succeeds({"--bench", "va-offset-verify", "n_elem=64", "--json", "/dev/null", "--save", "run.db"});
+  EXPECT_EQ(files(), 1u);
+}
+
 TEST_F(RunCommand, SavesARunThatHoldsItsJson) {
   succeeds({"--bench", "matmul-composite", "M=64", "--topology", "small", "--set", "pe.clock_ghz=2", "--save",
             "run.db", "--json", "run.json"});
