@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -147,12 +148,25 @@ void check_bench_is_given(const Session& session, const RunCommand& command) {
                                            join(session.registry.benches.names()))});
 }
 
+/// `--set n_elem=4`: what the bench calls an option is no value of the machine.
+void check_set_is_no_option(const MachineChoice& machine, const Bench& bench) {
+  for (const std::string& text : machine.overrides) {
+    const std::size_t equals = text.find('=');
+    const std::string key = text.substr(0, equals);
+    const auto is_key = [&](const Param& option) { return option.name == key; };
+    if (equals == text.npos || std::ranges::none_of(bench.options, is_key)) continue;
+    throw InputError({"cli.set", "--set " + shown(text), fmt::format("the machine has no {}", quote(key)),
+                      fmt::format("{} is an option of the bench: write {} without --set", key, shown(text))});
+  }
+}
+
 int run_bench_command(const Session& session, const RunCommand& command) {
   check_bench_is_given(session, command);
   const Bench& bench = session.registry.benches.at(command.bench);
   std::vector<std::string> words = command.words;
   if (!command.beside.empty()) words.push_back("beside=" + command.beside);
   const Options options = bench.read_options(words);
+  check_set_is_no_option(command.machine, bench);
   const topology::Machine machine = command.machine.load(session.registry);
   const auto device = DeviceSelector::parse(command.device);
   device.sips(machine);

@@ -315,6 +315,13 @@ TEST_F(CliTest, FirstMistakesAreAnsweredWithWhatToType) {
   EXPECT_THAT(refused({"sweep"}), HasSubstr("sweep is required"));
 }
 
+TEST_F(CliTest, HintsSayWhatToTypeInstead) {
+  EXPECT_THAT(refused({"run", "--bench", "va-offset-verify", "--set", "n_elem=4"}),
+              HasSubstr("n_elem is an option of the bench: write n_elem=4 without --set"));
+  EXPECT_THAT(refused({"run", "--bench", "ccl-allreduce", "--set", "ccl.default.n_slots=4"}),
+              HasSubstr("did you mean 'ccl.defaults'?"));
+}
+
 TEST_F(CliTest, SetTakesOneValueAndLeavesTheFileAlone) {
   EXPECT_THAT(succeeds({"topology", "show", "--set", "sip.cube_mesh.w=1", "small"}),
               StartsWith("small: 1 SIP × 2 cubes"));
