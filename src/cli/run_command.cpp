@@ -239,8 +239,10 @@ void declare(CLI::App& command, RunCommand& options, const Session& session) {
       ->type_name("all|sip:N")
       ->capture_default_str();
   command.add_flag("--verify-data", options.verify, "Compute the numbers and compare them with a reference");
-  command.add_flag("--hazards", options.hazards,
-                   "Look for races that hardware would not forgive; --verify-data and --strict do so too");
+  command.add_flag(
+      "--hazards", options.hazards,
+      "Look for races that hardware would not forgive; --verify-data and --strict do so too. Needs "
+      "the log, so not with --log none; adds about 70 bytes a record");
   command.add_flag("--strict", options.strict, "Let hazards fail the run");
   command
       .add_option("--threads", options.threads,
@@ -249,12 +251,12 @@ void declare(CLI::App& command, RunCommand& options, const Session& session) {
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();
   command.add_flag("--packets", options.packets,
-                   "Move every packet by itself instead of in trains, and take no other shortcut. The result "
-                   "is the same; that is what it shows");
+                   "Move every packet by itself instead of in trains; add --no-skip to simulate repeats too. "
+                   "For checking: slower, same result");
   command.add_flag(
       "--no-skip", options.no_skip,
-      "Simulate also what comes again in the same state, instead of taking it over. The result is "
-      "the same; that is what it shows");
+      "Simulate also what comes again in the same state, instead of taking it over. For checking: "
+      "slower, same result");
   command
       .add_option(
           "--log", options.log,
@@ -289,7 +291,7 @@ void declare(CLI::App& command, RunCommand& options, const Session& session) {
   command.add_option("--report", options.page, "Write a page about the run that works offline (HTML)")
       ->type_name("FILE")
       ->check(needs_a_name());
-  command.add_flag("--quiet", options.quiet, "Print the bench's line alone, and no progress");
+  command.add_flag("--quiet", options.quiet, "Print only what the bench itself says");
 }
 
 }  // namespace
