@@ -20,6 +20,7 @@
 #include "cli/progress.hpp"
 #include "cli/run_text.hpp"
 #include "cli/trace_text.hpp"
+#include "cli/value_check.hpp"
 #include "kernbench/error.hpp"
 #include "kernbench/torch.hpp"
 #include "report/html.hpp"
@@ -214,12 +215,6 @@ int run_bench_command(const Session& session, const RunCommand& command) {
   return exit_code(result);
 }
 
-/// `--save "$OUT"` of a variable that nobody set.
-CLI::Validator needs_a_name() {
-  return {[](std::string& text) { return std::string(text.empty() ? "the name of the file is empty" : ""); },
-          ""};
-}
-
 void declare(CLI::App& command, RunCommand& options, const Session& session) {
   command
       .add_option("--bench", options.bench,
@@ -244,12 +239,11 @@ void declare(CLI::App& command, RunCommand& options, const Session& session) {
       "Look for races that hardware would not forgive; --verify-data and --strict do so too. Needs "
       "the log, so not with --log none; adds about 70 bytes a record");
   command.add_flag("--strict", options.strict, "Let hazards fail the run");
-  command
-      .add_option("--threads", options.threads,
-                  "Threads to use; 0: one per core, where they pay. The result is the same")
-      ->type_name("N")
-      ->check(CLI::Range(0, 1024))
-      ->capture_default_str();
+  check_value(command.add_option("--threads", options.threads,
+                                 "Threads to use; 0 or left out: one per core, where they pay. The result is "
+                                 "the same"),
+              whole_number(0, 1024, "0: one per core"))
+      ->type_name("N");
   command.add_flag("--packets", options.packets,
                    "Move every packet by itself instead of in trains; add --no-skip to simulate repeats too. "
                    "For checking: slower, same result");
@@ -257,40 +251,40 @@ void declare(CLI::App& command, RunCommand& options, const Session& session) {
       "--no-skip", options.no_skip,
       "Simulate also what comes again in the same state, instead of taking it over. For checking: "
       "slower, same result");
-  command
-      .add_option(
+  check_value(
+      command.add_option(
           "--log", options.log,
-          "Where the records of the run are kept: in memory, on disk (nameless files in this folder), or "
-          "not at all: then there is no critical path, and what needs records is refused")
-      ->type_name("memory|disk|none")
-      ->check(CLI::IsMember({"memory", "disk", "none"}))
-      ->capture_default_str();
+          "Where the records of the run are kept: in memory (unless told), on disk (nameless files in "
+          "this folder), or not at all: then there is no critical path, and what needs records is "
+          "refused"),
+      one_of({"memory", "disk", "none"}))
+      ->type_name("memory|disk|none");
   declare_json(command, options.json, "Write the result for programs");
-  command
-      .add_option("--save", options.save,
-                  "Keep everything the run did in a file (SQLite), for explain, trace, diff and report")
-      ->type_name("FILE")
-      ->check(needs_a_name());
-  command
-      .add_option(
-          "--save-ops", options.save_ops,
-          "Of a run with more operations, keep those of the first, the last and every k-th launch alone")
-      ->type_name("N")
-      ->check(CLI::PositiveNumber);
-  command
-      .add_option("--trace", options.trace,
-                  "Write the run as trace events, for Perfetto; compressed if it ends in .gz")
-      ->type_name("FILE")
-      ->check(needs_a_name());
-  command
-      .add_option("--trace-ops", options.trace_options.most_ops,
-                  "Operations to show there at most, those of the critical path first")
-      ->type_name("N")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  command.add_option("--report", options.page, "Write a page about the run that works offline (HTML)")
-      ->type_name("FILE")
-      ->check(needs_a_name());
+  check_value(command.add_option(
+                  "--save", options.save,
+                  "Keep everything the run did in a file (SQLite), for explain, trace, diff and report"),
+              name_of_a_file())
+      ->type_name("FILE");
+  check_value(
+      command.add_option("--save-ops", options.save_ops,
+                         "Keep at most about N operations: those of the first, the last and every k-th "
+                         "launch"),
+      whole_number(1))
+      ->type_name("N");
+  check_value(command.add_option("--trace", options.trace,
+                                 "Write the run as trace events, for Perfetto; compressed if it ends in .gz"),
+              name_of_a_file())
+      ->type_name("FILE");
+  check_value(command.add_option("--trace-ops", options.trace_options.most_ops,
+                                 fmt::format("Operations to show there at most, those of the critical path "
+                                             "first; left out: {}",
+                                             options.trace_options.most_ops)),
+              whole_number(1))
+      ->type_name("N");
+  check_value(
+      command.add_option("--report", options.page, "Write a page about the run that works offline (HTML)"),
+      name_of_a_file())
+      ->type_name("FILE");
   command.add_flag("--quiet", options.quiet, "Print only what the bench itself says");
 }
 
