@@ -54,6 +54,11 @@ std::vector<std::string> words(std::string path) {
   return out;
 }
 
+std::string section_hint(const std::string& word) {
+  const auto near = nearest(word, kSections);
+  return near.empty() ? kSetHint : fmt::format("did you mean 'ccl.{}'?", near.front());
+}
+
 void apply_override(YamlNode& root, const std::string& text) {
   auto given = parse_override(text);
   if (!given)
@@ -63,7 +68,7 @@ void apply_override(YamlNode& root, const std::string& text) {
   if (path.front() == "ccl") path.erase(path.begin());
   if (path.empty() || std::ranges::find(kSections, path.front()) == kSections.end())
     refuse("unknown-key", given->place, fmt::format("{} is no part of ccl.yaml", quote(given->path)),
-           kSetHint);
+           path.empty() ? kSetHint : section_hint(path.front()));
   if (path.size() != (path.front() == "defaults" ? 2u : 3u))
     refuse("set", given->place, fmt::format("{} is no value", quote(given->path)), kSetHint);
   YamlNode* node = &root;

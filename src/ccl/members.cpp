@@ -121,9 +121,13 @@ void arrange_pes(const Machine& machine, int n, Members& members) {
 
 Members members_by_rank(const Machine& machine, const MemberRequest& request) {
   const int n = *request.world_size;
-  if (n < 1 || n > machine.total_pes())
+  if (n < 1 || n > machine.total_pes()) {
+    const int in_sip = machine.cubes() * machine.pes();
     refuse("world-size", fmt::format("world_size {} on a machine of {} PEs", n, machine.total_pes()),
-           fmt::format("1 to {}", machine.total_pes()));
+           n < 1 ? "at least 1"
+                 : fmt::format("at most {}, or a larger machine: --set system.sips.count={}",
+                               machine.total_pes(), (n - 1) / in_sip + 1));
+  }
   Members members{.group = Group::pe, .sips = {}, .machine = {}, .lanes = {{}}};
   arrange_pes(machine, n, members);
   for (int i = 0; i < n; ++i) {

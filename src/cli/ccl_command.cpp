@@ -13,7 +13,9 @@
 #include "ccl/wiring_drawing.hpp"
 #include "cli/command.hpp"
 #include "cli/json_option.hpp"
+#include "cli/output_files.hpp"
 #include "cli/svg_output.hpp"
+#include "cli/value_check.hpp"
 #include "kernbench/distributed.hpp"
 #include "kernbench/error.hpp"
 #include "kernbench/graph.hpp"
@@ -45,6 +47,7 @@ void note(const ccl::Config& config) {
 
 int plan(const Session& session, const PlanOptions& options) {
   if (!options.drawing.empty()) check_promises_svg(options.drawing);
+  check_files_differ(std::vector<OutputFile>{{"-o", options.output}, {"--draw", options.drawing}});
   const auto& registry = session.registry.collectives;
   const auto machine = options.machine.load(session.registry);
   const auto config = ccl::load_config(options.machine.ccl_file, options.machine.ccl_overrides(), registry);
@@ -73,11 +76,10 @@ void add_plan(CLI::App& ccl, Session& session) {
   const auto options = std::make_shared<PlanOptions>();
   command->add_option("--algorithm", options->algorithm, "An algorithm; left out: the default of ccl.yaml")
       ->type_name("A");
-  command
-      ->add_option("--group", options->group,
-                   "What the members are; left out: those of the bench ccl-allreduce")
-      ->type_name("sip|cube|pe")
-      ->check(CLI::IsMember({"sip", "cube", "pe"}));
+  check_value(command->add_option("--group", options->group,
+                                  "What the members are; left out: those of the bench ccl-allreduce"),
+              one_of({"sip", "cube", "pe"}))
+      ->type_name("sip|cube|pe");
   options->machine.declare_option(*command);
   options->machine.declare_ccl(*command);
   command

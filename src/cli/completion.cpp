@@ -125,7 +125,7 @@ std::vector<std::string> describable(const Registry& registry) {
 /// `all|sip:N`, `read|write`: the type names the values.
 std::vector<std::string> alternatives(const std::string& type_name) {
   std::vector<std::string> words;
-  std::istringstream stream(type_name.substr(0, type_name.find(":{")));  // CLI11 adds what it checks
+  std::istringstream stream(type_name);
   for (std::string word; std::getline(stream, word, '|');) words.push_back(word);
   return words.size() > 1 ? words : std::vector<std::string>{};
 }

@@ -5,16 +5,15 @@
 #include "base/file.hpp"
 #include "base/json.hpp"
 #include "base/new_file.hpp"
+#include "cli/value_check.hpp"
 
 namespace kernbench::cli {
 
-/// An empty name is that of a variable that nobody set: `--json "$OUT"`.
 void declare_json(CLI::App& command, std::string& file, const std::string& description) {
-  command.add_option("--json", file, description + "; without a file, or with -, to standard output")
-      ->type_name("[FILE]")
-      ->check(CLI::Validator(
-          [](std::string& text) { return std::string(text.empty() ? "the name of the file is empty" : ""); },
-          ""));
+  check_value(
+      command.add_option("--json", file, description + "; without a file, or with -, to standard output"),
+      name_of_a_file())
+      ->type_name("[FILE]");
 }
 
 std::vector<std::string> with_json_in_one_word(int argc, char** argv) {

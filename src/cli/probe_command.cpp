@@ -11,8 +11,10 @@
 #include "base/new_file.hpp"
 #include "cli/command.hpp"
 #include "cli/json_option.hpp"
+#include "cli/output_files.hpp"
 #include "cli/probe_matrix.hpp"
 #include "cli/probe_report.hpp"
+#include "cli/value_check.hpp"
 #include "kernbench/error.hpp"
 #include "report/probe_json.hpp"
 
@@ -39,22 +41,14 @@ void declare_common(CLI::App& command, Common& common) {
 }
 
 void declare_op(CLI::App& command, Common& common) {
-  command.add_option("--op", common.op, "Read from the memory, or write to it")
-      ->check(CLI::IsMember({"read", "write"}))
-      ->type_name("read|write")
-      ->capture_default_str();
+  check_value(command.add_option("--op", common.op, "Read from the memory (unless told), or write to it"),
+              one_of({"read", "write"}))
+      ->type_name("read|write");
 }
 
 /// Sizes with or without a unit: 4096, 32KiB, 1M.
 CLI::Option* declare_bytes(CLI::App& command, std::int64_t& bytes, const char* about) {
-  return command.add_option("--bytes", bytes, about)
-      ->check(CLI::Validator(
-          [](const std::string& text) {
-            return text.starts_with('-') ? "a size is not negative" : std::string();
-          },
-          ""))
-      ->transform(CLI::AsSizeValue(false))
-      ->type_name("N");
+  return check_value(command.add_option("--bytes", bytes, about), size_in_bytes())->type_name("N");
 }
 
 int run_catalogue_command(const Session& session, const Common& common) {
@@ -110,10 +104,9 @@ void add_pair(CLI::App& probe, Session& session, const char* name, const char* a
       ->required();
   declare_bytes(*command, options->bytes, bytes_about);
   declare_op(*command, *options);
-  command->add_option("--offset", options->offset, "Where in the memory")
-      ->transform(CLI::AsSizeValue(false))
-      ->type_name("N")
-      ->capture_default_str();
+  check_value(command->add_option("--offset", options->offset, "Where in the memory; left out: 0"),
+              size_in_bytes())
+      ->type_name("N");
   declare_common(*command, *options);
   command->callback([&session, options, for_memory, for_message, command] {
     options->for_memory = command->count("--op") + command->count("--offset") > 0;
@@ -172,6 +165,7 @@ int run_matrix(const Session& session, MatrixOptions& options) {
   const bool to_stdout = options.output == "-";
   if (to_stdout && options.json == "-")
     throw InputError({"cli.usage", "", "-o - and --json both want standard output", "leave one out"});
+  check_files_differ(std::vector<OutputFile>{{"--json", options.json}, {"-o", options.output}});
   Prober prober(options.machine.load(session.registry));
   options.request.op = options.direction();
   options.request.bandwidth = options.metric == "bandwidth";
@@ -198,10 +192,9 @@ void add_matrix(CLI::App& probe, Session& session) {
   command->add_option("--from", request.from, "pe, hbm, tcm, sram, m_cpu, io_cpu or host")
       ->capture_default_str();
   command->add_option("--to", request.to, "Likewise; memories are read or written")->capture_default_str();
-  command->add_option("--metric", options->metric, "What the cells show")
-      ->check(CLI::IsMember({"latency", "bandwidth"}))
-      ->type_name("latency|bandwidth")
-      ->capture_default_str();
+  check_value(command->add_option("--metric", options->metric, "What the cells show: latency, unless told"),
+              one_of({"latency", "bandwidth"}))
+      ->type_name("latency|bandwidth");
   declare_bytes(*command, options->bytes, "How much: 64 B for latency, 32 KiB for bandwidth, unless given");
   declare_op(*command, *options);
   command->add_option("--within", request.within, "Only parts of sip0, or of sip0.cube3")->type_name("PLACE");

@@ -29,8 +29,8 @@ std::string time_left(const bench::RunProgress& progress, double seconds) {
   if (progress.done == 0 || progress.done >= progress.submitted || seconds < kWorthAnEstimate) return "";
   const double left =
       seconds * static_cast<double>(progress.submitted - progress.done) / static_cast<double>(progress.done);
-  return left < 100 ? fmt::format(", about {:.0f} s left", left)
-                    : fmt::format(", about {:.0f} min left", left / 60);
+  return left < 100 ? fmt::format("about {:.0f} s left, ", left)
+                    : fmt::format("about {:.0f} min left, ", left / 60);
 }
 
 }  // namespace
@@ -38,10 +38,10 @@ std::string time_left(const bench::RunProgress& progress, double seconds) {
 std::string progress_line(const bench::RunProgress& progress, double seconds) {
   const std::size_t filled = progress.submitted == 0 ? 0 : kBarWidth * progress.done / progress.submitted;
   const double events = static_cast<double>(progress.events) / 1e6;
-  return fmt::format("[{}{}] {}/{} {}  {:.3f} us simulated, {:.1f} M events, {:.1f} M/s{}",
-                     std::string(filled, '#'), std::string(kBarWidth - filled, '-'), progress.done,
-                     progress.submitted, progress.current, progress.now.ns() / 1e3, events,
-                     seconds > 0 ? events / seconds : 0, time_left(progress, seconds));
+  return fmt::format("[{}{}] {}{}/{}, {:.3f} us simulated, {:.1f} M events, {:.1f} M/s, {}",
+                     std::string(filled, '#'), std::string(kBarWidth - filled, '-'),
+                     time_left(progress, seconds), progress.done, progress.submitted, progress.now.ns() / 1e3,
+                     events, seconds > 0 ? events / seconds : 0, progress.current);
 }
 
 ProgressDisplay::Kind ProgressDisplay::kind_for_stderr() {

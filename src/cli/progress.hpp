@@ -8,7 +8,8 @@
 
 namespace kernbench::cli {
 
-/// `[######----] 6/10 launch q  1.25 ms simulated, 12.3 M events, 4.1 M/s, about 8 s left`; `seconds`: since the begin.
+/// `[######----] about 8 s left, 6/10, 1250.000 us simulated, 12.3 M events, 4.1 M/s, launch q`; `seconds`: since the begin. A
+/// narrow terminal cuts off the end, so what matters least comes last.
 std::string progress_line(const bench::RunProgress& progress, double seconds);
 
 class ProgressDisplay {

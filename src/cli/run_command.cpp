@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -15,9 +16,11 @@
 #include "cli/command.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/json_option.hpp"
+#include "cli/output_files.hpp"
 #include "cli/progress.hpp"
 #include "cli/run_text.hpp"
 #include "cli/trace_text.hpp"
+#include "cli/value_check.hpp"
 #include "kernbench/error.hpp"
 #include "kernbench/torch.hpp"
 #include "report/html.hpp"
@@ -146,15 +149,32 @@ void check_bench_is_given(const Session& session, const RunCommand& command) {
                                            join(session.registry.benches.names()))});
 }
 
+/// `--set n_elem=4`: what the bench calls an option is no value of the machine.
+void check_set_is_no_option(const MachineChoice& machine, const Bench& bench) {
+  for (const std::string& text : machine.overrides) {
+    const std::size_t equals = text.find('=');
+    const std::string key = text.substr(0, equals);
+    const auto is_key = [&](const Param& option) { return option.name == key; };
+    if (equals == text.npos || std::ranges::none_of(bench.options, is_key)) continue;
+    throw InputError({"cli.set", "--set " + shown(text), fmt::format("the machine has no {}", quote(key)),
+                      fmt::format("{} is an option of the bench: write {} without --set", key, shown(text))});
+  }
+}
+
 int run_bench_command(const Session& session, const RunCommand& command) {
   check_bench_is_given(session, command);
   const Bench& bench = session.registry.benches.at(command.bench);
   std::vector<std::string> words = command.words;
   if (!command.beside.empty()) words.push_back("beside=" + command.beside);
   const Options options = bench.read_options(words);
+  check_set_is_no_option(command.machine, bench);
   const topology::Machine machine = command.machine.load(session.registry);
   const auto device = DeviceSelector::parse(command.device);
   device.sips(machine);
+  check_files_differ(std::vector<OutputFile>{{"--json", command.json},
+                                             {"--save", command.save},
+                                             {"--trace", command.trace},
+                                             {"--report", command.page}});
   if (!command.json.empty() && !command.json_to_stdout()) check_writable(command.json);
   if (!command.save.empty()) report::check_place(command.save);
   if (!command.trace.empty()) check_writable(command.trace);
@@ -195,12 +215,6 @@ int run_bench_command(const Session& session, const RunCommand& command) {
   return exit_code(result);
 }
 
-/// `--save "$OUT"` of a variable that nobody set.
-CLI::Validator needs_a_name() {
-  return {[](std::string& text) { return std::string(text.empty() ? "the name of the file is empty" : ""); },
-          ""};
-}
-
 void declare(CLI::App& command, RunCommand& options, const Session& session) {
   command
       .add_option("--bench", options.bench,
@@ -220,57 +234,58 @@ void declare(CLI::App& command, RunCommand& options, const Session& session) {
       ->type_name("all|sip:N")
       ->capture_default_str();
   command.add_flag("--verify-data", options.verify, "Compute the numbers and compare them with a reference");
-  command.add_flag("--hazards", options.hazards,
-                   "Look for races that hardware would not forgive; --verify-data and --strict do so too");
+  command.add_flag(
+      "--hazards", options.hazards,
+      "Look for races that hardware would not forgive; --verify-data and --strict do so too. Needs "
+      "the log, so not with --log none; adds about 70 bytes a record");
   command.add_flag("--strict", options.strict, "Let hazards fail the run");
-  command
-      .add_option("--threads", options.threads,
-                  "Threads to use; 0: one per core, where they pay. The result is the same")
-      ->type_name("N")
-      ->check(CLI::Range(0, 1024))
-      ->capture_default_str();
+  check_value(command.add_option("--threads", options.threads,
+                                 "Threads to use; 0 or left out: one per core, where they pay. The result is "
+                                 "the same"),
+              whole_number(0, 1024, "0: one per core"))
+      ->type_name("N");
   command.add_flag("--packets", options.packets,
-                   "Move every packet by itself instead of in trains, and take no other shortcut. The result "
-                   "is the same; that is what it shows");
+                   "Move every packet by itself instead of in trains; add --no-skip to simulate repeats too. "
+                   "For checking: slower, same result");
   command.add_flag(
       "--no-skip", options.no_skip,
-      "Simulate also what comes again in the same state, instead of taking it over. The result is "
-      "the same; that is what it shows");
-  command
-      .add_option(
+      "Simulate also what comes again in the same state, instead of taking it over. For checking: "
+      "slower, same result");
+  check_value(
+      command.add_option(
           "--log", options.log,
-          "Where the records of the run are kept: in memory, on disk (nameless files in this folder), or "
-          "not at all: then there is no critical path, and what needs records is refused")
-      ->type_name("memory|disk|none")
-      ->check(CLI::IsMember({"memory", "disk", "none"}))
-      ->capture_default_str();
+          "Where the records of the run are kept: in memory (unless told), on disk (nameless files in "
+          "this folder), or not at all: then there is no critical path, and what needs records is "
+          "refused"),
+      one_of({"memory", "disk", "none"}))
+      ->type_name("memory|disk|none");
   declare_json(command, options.json, "Write the result for programs");
-  command
-      .add_option("--save", options.save,
-                  "Keep everything the run did in a file (SQLite), for explain, trace, diff and report")
-      ->type_name("FILE")
-      ->check(needs_a_name());
-  command
-      .add_option(
-          "--save-ops", options.save_ops,
-          "Of a run with more operations, keep those of the first, the last and every k-th launch alone")
-      ->type_name("N")
-      ->check(CLI::PositiveNumber);
-  command
-      .add_option("--trace", options.trace,
-                  "Write the run as trace events, for Perfetto; compressed if it ends in .gz")
-      ->type_name("FILE")
-      ->check(needs_a_name());
-  command
-      .add_option("--trace-ops", options.trace_options.most_ops,
-                  "Operations to show there at most, those of the critical path first")
-      ->type_name("N")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  command.add_option("--report", options.page, "Write a page about the run that works offline (HTML)")
-      ->type_name("FILE")
-      ->check(needs_a_name());
-  command.add_flag("--quiet", options.quiet, "Print the bench's line alone, and no progress");
+  check_value(command.add_option(
+                  "--save", options.save,
+                  "Keep everything the run did in a file (SQLite), for explain, trace, diff and report"),
+              name_of_a_file())
+      ->type_name("FILE");
+  check_value(
+      command.add_option("--save-ops", options.save_ops,
+                         "Keep at most about N operations: those of the first, the last and every k-th "
+                         "launch"),
+      whole_number(1))
+      ->type_name("N");
+  check_value(command.add_option("--trace", options.trace,
+                                 "Write the run as trace events, for Perfetto; compressed if it ends in .gz"),
+              name_of_a_file())
+      ->type_name("FILE");
+  check_value(command.add_option("--trace-ops", options.trace_options.most_ops,
+                                 fmt::format("Operations to show there at most, those of the critical path "
+                                             "first; left out: {}",
+                                             options.trace_options.most_ops)),
+              whole_number(1))
+      ->type_name("N");
+  check_value(
+      command.add_option("--report", options.page, "Write a page about the run that works offline (HTML)"),
+      name_of_a_file())
+      ->type_name("FILE");
+  command.add_flag("--quiet", options.quiet, "Print only what the bench itself says");
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/value_check.hpp"
 #include "kernbench/error.hpp"
 #include "report/html.hpp"
 #include "sweep/csv.hpp"
@@ -123,11 +124,11 @@ void add_sweep_command(CLI::App& app, Session& session) {
       ->add_option("-o,--output", options->folder,
                    "The folder for points and results; if not given sweep-NAME, of gemm docs/diagrams")
       ->type_name("DIR");
-  command
-      ->add_option("--jobs", options->jobs, "Points that run at the same time, each in a process of its own")
-      ->type_name("N")
-      ->check(CLI::Range(1, 1024))
-      ->capture_default_str();
+  check_value(
+      command->add_option("--jobs", options->jobs,
+                          "Points that run at the same time, each in a process of its own; left out: 1"),
+      whole_number(1, 1024))
+      ->type_name("N");
   command
       ->add_option(
           "--compare", options->compare,

@@ -1,5 +1,6 @@
 // `kernbench trace RUN -o FILE`
 #include "cli/trace_text.hpp"
+#include "cli/value_check.hpp"
 
 #include <fmt/format.h>
 
@@ -32,12 +33,12 @@ void add_trace_command(CLI::App& app, Session& session) {
   command->add_option("-o,--output", words->out, "The file to write; compressed if it ends in .gz")
       ->type_name("FILE")
       ->required();
-  command
-      ->add_option("--trace-ops", words->options.most_ops,
-                   "Operations to show at most, those of the critical path first")
-      ->type_name("N")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  check_value(command->add_option(
+                  "--trace-ops", words->options.most_ops,
+                  fmt::format("Operations to show at most, those of the critical path first; left out: {}",
+                              words->options.most_ops)),
+              whole_number(1))
+      ->type_name("N");
   command->callback([&session, words] {
     session.action = [words] {
       const auto size = report::write_trace(SavedRun::open(words->run), words->out, words->options);

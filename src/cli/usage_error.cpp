@@ -6,17 +6,18 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "cli/value_check.hpp"
 
 namespace kernbench::cli {
 namespace {
 
 /// The innermost command that was recognised, and how it is called: "kernbench topology show".
 struct Innermost {
-  const CLI::App* app;
+  CLI::App* app;
   std::string words;
 };
 
-Innermost innermost(const CLI::App& root) {
+Innermost innermost(CLI::App& root) {
   Innermost reached{&root, root.get_name()};
   for (auto inner = root.get_subcommands(); !inner.empty(); inner = reached.app->get_subcommands()) {
     reached.app = inner.front();
@@ -42,7 +43,7 @@ std::vector<std::string> option_names(const CLI::App& app) {
 }
 
 /// The command that was given a word it does not know: options before a command are those of what stands before it.
-Innermost owner_of_rest(const CLI::App& root) {
+Innermost owner_of_rest(CLI::App& root) {
   Innermost reached{&root, root.get_name()};
   for (auto inner = root.get_subcommands(); reached.app->remaining().empty() && !inner.empty();
        inner = reached.app->get_subcommands()) {
@@ -73,9 +74,24 @@ InputError unknown_word(const Innermost& reached, const Innermost& innermost, co
        suggest(word, is_option ? option_names(*reached.app) : commands, is_option ? "options" : "commands")});
 }
 
+/// CLI11 says how many values it wants and names the option first; which option it was, it says nowhere else.
+CLI::Option* option_named_in(CLI::App& app, const std::string& complaint) {
+  for (CLI::Option* option : app.get_options())
+    if (complaint.starts_with(option->get_name() + ":")) return option;
+  return nullptr;
+}
+
+InputError wrong_number_of_values(const Innermost& reached, CLI::Option& option) {
+  const std::string name = option.get_name();
+  const std::string what = option.count() > 1
+                               ? fmt::format("{} is given {} times; give it once", name, option.count())
+                               : fmt::format("{} needs a value: {}", name, accepted_values(option));
+  return InputError({"cli.usage", "", what, fmt::format("'{} --help' explains {}", reached.words, name)});
+}
+
 }  // namespace
 
-InputError usage_error(const CLI::App& app, const CLI::ParseError& error) {
+InputError usage_error(CLI::App& app, const CLI::ParseError& error) {
   const Innermost reached = innermost(app);
   if (!app.remaining(true).empty()) {
     const Innermost owner = owner_of_rest(app);
@@ -85,6 +101,9 @@ InputError usage_error(const CLI::App& app, const CLI::ParseError& error) {
   if (!commands.empty())
     return InputError({"cli.usage", "", fmt::format("'{}' needs a command", reached.words),
                        fmt::format("one of {}; '{} --help' explains", join(commands), reached.words)});
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error))
+    if (CLI::Option* option = option_named_in(*reached.app, error.what()))
+      return wrong_number_of_values(reached, *option);
   return InputError({"cli.usage", "", fmt::format("'{}': {}", reached.words, shown(error.what(), 300)),
                      fmt::format("'{} --help' shows what it takes", reached.words)});
 }

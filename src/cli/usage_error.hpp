@@ -12,6 +12,6 @@ namespace kernbench::cli {
 
 /// What to throw for a command line that cannot be parsed: says which word is wrong and what it may have
 /// meant.
-InputError usage_error(const CLI::App& app, const CLI::ParseError& error);
+InputError usage_error(CLI::App& app, const CLI::ParseError& error);
 
 }  // namespace kernbench::cli

@@ -12,6 +12,7 @@
 #include "base/file.hpp"
 #include "cli/command.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/value_check.hpp"
 #include "kernbench/error.hpp"
 #include "web/app.hpp"
 #include "web/server.hpp"
@@ -101,11 +102,11 @@ void add_web_command(CLI::App& app, Session& session) {
       ->add_option("given", options->given,
                    "Saved runs, folders that hold some, machine files (.yaml) to show")
       ->type_name("RUN|FOLDER|MACHINE");
-  command
-      ->add_option("--port", options->port,
-                   fmt::format("Where to listen; 0: any that is free; left out: {}, or any", kUsualPort))
-      ->type_name("N")
-      ->check(CLI::Range(0, 65535));
+  check_value(command->add_option(
+                  "--port", options->port,
+                  fmt::format("Where to listen; 0: any that is free; left out: {}, or any", kUsualPort)),
+              whole_number(0, 65535, "0: any that is free"))
+      ->type_name("N");
   command
       ->add_option("--host", options->host,
                    "The address to listen on; others than this computer's own let others in")

@@ -102,7 +102,12 @@ TEST(Llama, WhatDoesNotFitIsRefusedWithWhatWould) {
 }
 
 TEST(Llama, RanksDivideHeadsAndNumbersAreForCustomModels) {
-  EXPECT_THROW(run_llama({"model=custom"}, {"system.sips.count=3"}), InputError);
+  try {
+    run_llama({"model=custom"}, {"system.sips.count=3"});
+    FAIL();
+  } catch (const InputError& e) {
+    EXPECT_THAT(e.hint(), ::testing::HasSubstr("--set system.sips.count=N with N one of 1, 2"));
+  }
   EXPECT_THROW(run_llama({"model=llama3-8b"}, {}, true), InputError);
   EXPECT_THROW(run_llama({"model=custom", "heads=6", "kv_heads=4"}, {}), InputError);
 }

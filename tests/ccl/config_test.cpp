@@ -173,7 +173,7 @@ TEST(Config, BadOverridesAreRefused) {
   const std::vector<Bad> cases = {
       {"ccl.defaults.n_slots", "ccl.set", "", "KEY=VALUE"},
       {"ccl.defaults=4", "ccl.set", "", "no value"},
-      {"ccl.default.n_slots=4", "ccl.unknown-key", "", "no part"},
+      {"ccl.default.n_slots=4", "ccl.unknown-key", "", "did you mean 'ccl.defaults'?"},
       {"ccl=4", "ccl.unknown-key", "", "no part"},
       {"ccl.algorithms.barrier=4", "ccl.set", "", "no value"},
       {"ccl.algorithms.nobody.n_slots=4", "ccl.unknown-algorithm", "", "nobody"},

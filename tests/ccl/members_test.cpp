@@ -73,6 +73,7 @@ TEST(Members, OfPesAreTheFirstOnes) {
   EXPECT_TRUE(of(24).regular);
   EXPECT_EQ(of(24).machine.sips(), 2);
   EXPECT_EQ(refusal([&] { of(25); }).id(), "ccl.world-size");
+  EXPECT_EQ(refusal([&] { of(25); }).hint(), "at most 24, or a larger machine: --set system.sips.count=3");
   EXPECT_EQ(refusal([&] { of(0); }).id(), "ccl.world-size");
 }
 

@@ -315,6 +315,36 @@ TEST_F(CliTest, FirstMistakesAreAnsweredWithWhatToType) {
   EXPECT_THAT(refused({"sweep"}), HasSubstr("sweep is required"));
 }
 
+// A wrong or missing value is answered with what the option takes, and the help shows nothing of the checks.
+TEST_F(CliTest, ValuesOfOptionsAreCheckedInTheWordsOfTheirUser) {
+  const auto run = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), {"run", "--bench", "va-offset-verify"});
+    return refused(words);
+  };
+  EXPECT_THAT(run({"--threads", "two"}),
+              HasSubstr("--threads two: must be a whole number from 0 to 1024 (0: one per core)"));
+  EXPECT_THAT(run({"--threads", "1025"}), HasSubstr("--threads 1025: must be a whole number"));
+  EXPECT_THAT(run({"--threads", "-1"}), HasSubstr("--threads -1: must be a whole number"));
+  EXPECT_THAT(run({"--log"}), HasSubstr("--log needs a value: memory, disk or none"));
+  EXPECT_THAT(run({"--log", "nothing"}), HasSubstr("--log nothing: must be memory, disk or none"));
+  EXPECT_THAT(run({"--log", "disk", "--log", "none"}), HasSubstr("--log is given 2 times"));
+  EXPECT_THAT(run({"--save"}), HasSubstr("--save needs a value: the name of a file"));
+  EXPECT_THAT(run({"--save", ""}), HasSubstr("--save '': must be the name of a file"));
+  EXPECT_THAT(run({"--json="}), HasSubstr("--json"));
+  EXPECT_THAT(run({"--save-ops", "0"}), HasSubstr("--save-ops 0: must be a whole number of at least 1"));
+  EXPECT_THAT(run({"--set"}), HasSubstr("--set needs a value: KEY=VALUE"));
+  EXPECT_THAT(refused({"web", "--port", "65536"}), HasSubstr("must be a whole number from 0 to 65535"));
+  EXPECT_THAT(succeeds({"run", "--help"}),
+              AllOf(HasSubstr("  --log memory|disk|none\n"), HasSubstr("  --threads N  ")));
+}
+
+TEST_F(CliTest, HintsSayWhatToTypeInstead) {
+  EXPECT_THAT(refused({"run", "--bench", "va-offset-verify", "--set", "n_elem=4"}),
+              HasSubstr("n_elem is an option of the bench: write n_elem=4 without --set"));
+  EXPECT_THAT(refused({"run", "--bench", "ccl-allreduce", "--set", "ccl.default.n_slots=4"}),
+              HasSubstr("did you mean 'ccl.defaults'?"));
+}
+
 TEST_F(CliTest, SetTakesOneValueAndLeavesTheFileAlone) {
   EXPECT_THAT(succeeds({"topology", "show", "--set", "sip.cube_mesh.w=1", "small"}),
               StartsWith("small: 1 SIP × 2 cubes"));

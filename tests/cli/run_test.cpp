@@ -21,7 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::AllOf;
-using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
@@ -389,9 +388,25 @@ TEST(Progress, IsABarOfRequests) {
   const bench::RunProgress progress{
       .done = 6, .submitted = 8, .current = "launch q", .now = 1500_ns, .events = 2'500'000};
   EXPECT_EQ(cli::progress_line(progress, 2),
-            "[###############-----] 6/8 launch q  1.500 us simulated, 2.5 M events, 1.2 M/s");
+            "[###############-----] 6/8, 1.500 us simulated, 2.5 M events, 1.2 M/s, launch q");
   // 6 of 8 took 30 s: the other two take 10.
-  EXPECT_THAT(cli::progress_line(progress, 30), EndsWith(", 0.1 M/s, about 10 s left"));
+  EXPECT_THAT(cli::progress_line(progress, 30), StartsWith("[###############-----] about 10 s left, 6/8, "));
+}
+
+TEST_F(RunCommand, WritesNoTwoOutputsToOneFile) {
+  const auto said = [&](const std::vector<std::string>& outputs) {
+    std::vector<std::string> words = {"--bench", "va-offset-verify", "n_elem=64"};
+    words.insert(words.end(), outputs.begin(), outputs.end());
+    return refused(words);
+  };
+  EXPECT_THAT(said({"--json", "a.x", "--save", "a.x"}), HasSubstr("--json and --save name the same file"));
+  EXPECT_THAT(said({"--trace", "a.x", "--json", "./a.x"}),
+              HasSubstr("--json and --trace name the same file"));
+  EXPECT_THAT(said({"--report", file("a.x"), "--save", "a.x"}),
+              HasSubstr("--save and --report name the same file"));
+  EXPECT_EQ(files(), 0u);
+  succeeds({"--bench", "va-offset-verify", "n_elem=64", "--json", "/dev/null", "--save", "run.db"});
+  EXPECT_EQ(files(), 1u);
 }
 
 TEST_F(RunCommand, SavesARunThatHoldsItsJson) {

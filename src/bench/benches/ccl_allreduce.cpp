@@ -365,10 +365,9 @@ void run_ccl_allreduce(Torch& torch, const Options& options, BenchReport& report
 Bench ccl_allreduce() {
   return {
       "ccl-allreduce",
-      "the all-reduce of ccl.yaml over all cubes (SIPs or PEs, where the algorithm is for these; PEs where a "
-      "rank is one), timed as nccl-tests does; "
-      "its line "
-      "ends with the number of shards (what a PE holds of a rank's tensor) and whether all are right",
+      "Runs the all-reduce that ccl.yaml names. Members are cubes, SIPs or PEs, as the algorithm wants; with "
+      "world_size, every rank is one PE. Timed as nccl-tests does; its line ends with the number of shards "
+      "(what a PE holds of a rank's tensor) and whether all are right",
       {Param::text("algorithm", "", "which one of ccl.yaml; left out: the one it configures").optional(),
        Param::integer("world_size", 1, {1, 1 << 20},
                       "ranks, each a PE; left out: as ccl.yaml says, else SIPs")

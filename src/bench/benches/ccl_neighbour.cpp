@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include "bench/shipped.hpp"
+#include "dist/state.hpp"
 #include "kernbench/distributed.hpp"
+#include "kernbench/error.hpp"
 #include "kernbench/half.hpp"
 
 namespace kernbench::bench {
@@ -30,11 +32,26 @@ NdArray blocks_of(int rank, int ranks, std::int64_t pes, std::int64_t n, std::in
   return array;
 }
 
+/// A block is one message, which lies in one slot of a queue.
+void check_block_fits(const Torch& torch, const dist::QueueLaunch& ring, std::int64_t n) {
+  const Bytes block(n * itemsize(DType::f16));
+  const Bytes slot =
+      dist::State::of(torch.engine()).config().wiring(ring.topology, ring.mapper).rules.slot_size;
+  if (block <= slot) return;
+  throw InputError({"bench.option", fmt::format("n_elem={}", n),
+                    fmt::format("a block of {} does not fit a slot of {}", to_string(block), to_string(slot)),
+                    fmt::format("n_elem at most {}, or --set ccl.defaults.slot_size={}",
+                                slot.count() / itemsize(DType::f16), block.count())});
+}
+
 void run_ccl_neighbour(Torch& torch, const Options& options, BenchReport& report) {
   const auto n = options.integer("n_elem"), rounds = options.integer("rounds");
   const int ranks = dist::get_world_size(torch);
   const std::int64_t pes = torch.machine().cubes() * torch.machine().pes();
   const DPPolicy one_block_each{.cube = Split::column_wise, .pe = Split::column_wise};
+  const dist::QueueLaunch ring{
+      .name = "hand_on", .topology = "ring_1d", .group = torch.ahbm.pes, .grid = {}, .pes = {}};
+  check_block_fits(torch, ring, n);
   std::vector<runtime::Handle> launches(static_cast<std::size_t>(ranks));
   spawn(
       torch,
@@ -43,8 +60,6 @@ void run_ccl_neighbour(Torch& torch, const Options& options, BenchReport& report
         const Tensor x = report.verify()
                              ? torch.from_numpy(blocks_of(rank, ranks, pes, n, 0), one_block_each, "x")
                              : torch.empty({pes * n}, DType::f16, one_block_each, "x");
-        const dist::QueueLaunch ring{
-            .name = "hand_on", .topology = "ring_1d", .group = torch.ahbm.pes, .grid = {}, .pes = {}};
         auto& launch = launches[static_cast<std::size_t>(rank)];
         launch = dist::launch(torch, ring, hand_on, x, static_cast<int>(rounds));
         torch.wait(launch);

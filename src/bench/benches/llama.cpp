@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <numeric>
 
+#include "base/text.hpp"
 #include "bench/baseline.hpp"
 #include "bench/benches/llama_model.hpp"
 #include "bench/shipped.hpp"
@@ -32,6 +34,16 @@ LlamaModel model_of(const Options& options) {
   return llama_model(name);
 }
 
+/// The numbers of ranks that divide the model: "1, 2, 4, 8".
+std::string fitting_ranks(const LlamaModel& model) {
+  const std::int64_t all =
+      std::gcd(std::gcd(model.shape.heads, model.shape.kv_heads), std::gcd(model.shape.ffn, model.vocab));
+  std::vector<std::int64_t> fitting;
+  for (std::int64_t n = 1; n <= all && fitting.size() < 10; ++n)
+    if (all % n == 0) fitting.push_back(n);
+  return join(fitting);
+}
+
 void check_options(const LlamaModel& model, int ranks, const BenchReport& report) {
   if (report.verify() && model.name != "custom")
     throw InputError({"llama.verify", "", fmt::format("{} has too many numbers to compare", model.name),
@@ -47,7 +59,8 @@ void check_options(const LlamaModel& model, int ranks, const BenchReport& report
     if (n % ranks != 0)
       throw InputError({"llama.ranks", "",
                         fmt::format("{} ({}) must be divisible by TP world size ({})", what, n, ranks),
-                        "the SIPs are the ranks: --set system.sips.count=N"});
+                        fmt::format("the SIPs are the ranks: --set system.sips.count=N with N one of {}",
+                                    fitting_ranks(model))});
 }
 
 // ── numbers ──
