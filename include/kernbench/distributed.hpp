@@ -53,7 +53,7 @@ class SpawnException : public Error {
 };
 
 /// Runs `fn(rank)` for the ranks 0 … nprocs − 1 and comes back when all have ended. Each has a current device of its own,
-/// at first the caller's. Throws SpawnException; InputError (`dist.spawn`) inside another spawn or for a number of
+/// at first the caller's. Throws SpawnException; std::bad_alloc if there is no memory to go on; InputError (`dist.spawn`) inside another spawn or for a number of
 /// ranks that the machine has no devices for.
 void spawn(Torch& torch, const std::function<void(int rank)>& fn, int nprocs);
 

@@ -17,7 +17,7 @@ std::byte* allocate_bytes(std::size_t bytes) {
   if (bytes < kWorthwhile) return static_cast<std::byte*>(::operator new(bytes));
   const std::size_t whole = (bytes + kHugePage - 1) / kHugePage * kHugePage;
   void* const at = std::aligned_alloc(kHugePage, whole);
-  if (at == nullptr) throw OutOfMemory(bytes);
+  if (at == nullptr) fail_for_want_of_memory(bytes);
 #ifdef MADV_HUGEPAGE
   madvise(at, whole, MADV_HUGEPAGE);  // a wish: without it the memory is as good, only slower to get
 #endif

@@ -29,7 +29,7 @@ std::size_t page_bytes() {
 }
 
 [[noreturn]] void fail() {
-  throw std::system_error(errno, std::generic_category(), "no room for the stack of a rank");
+  throw std::system_error(errno, std::generic_category(), "no room for the stack of a rank, 8 MiB");
 }
 
 /// Below it a page that nobody may touch. No huge pages: a rank needs a few kilobytes.

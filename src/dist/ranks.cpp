@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <new>
 #include <system_error>
 
 #include "kernbench/error.hpp"
@@ -19,6 +20,8 @@ Ranks::Ranks(runtime::Engine& engine, int count, Function function, Watch watch,
       family_(strands),
       scheduler_(strands.of_caller()) {
   engine.host().seen.share();
+  strands_.reserve(static_cast<std::size_t>(count));
+  free_.reserve(strands_.capacity());  // nobody could be told that there is no memory to end a rank
   for (int r = 0; r < count; ++r) {
     ranks_.push_back(std::make_unique<Rank>());
     ready_.insert(ready_.end(), r);
@@ -45,14 +48,30 @@ void Ranks::take_turn(int rank) {
   engine_.set_host(&at(rank).host);
 }
 
+namespace {
+
+std::exception_ptr no_room(const std::system_error& why, std::size_t had, int count) {
+  return std::make_exception_ptr(SimulationError(
+      {"dist.no-room", "", why.what(),
+       fmt::format(
+           "{} of {} ranks have theirs, and each that waits keeps its own; use fewer ranks (fewer SIPs, as "
+           "with --set system.sips.count=N), or allow more memory",
+           had, count)}));
+}
+
+}  // namespace
+
 /// Comes back when it is the turn of whoever called. Where there is no room for another stack, the rank has failed.
 void Ranks::pass_baton(int to) {
   while (to != kScheduler && at(to).strand == nullptr) {
     try {
       at(to).strand = &free_strand();
-    } catch (const std::system_error&) {
-      at(to).failure = std::current_exception();
+    } catch (const std::system_error& why) {
+      at(to).failure = no_room(why, strands_.size(), count());
       stop_all();
+      to = first_ready();
+    } catch (const std::bad_alloc&) {
+      break_off(std::current_exception());
       to = first_ready();
     }
   }
@@ -88,22 +107,22 @@ void Ranks::wait(Request& request) {
 }
 
 void Ranks::await(int rank, Request& request) {
+  awaited_by_[&request].push_back(rank);
+  waiting_.insert(rank);
   at(rank).waits_for = &request;
   at(rank).state = State::waiting;
-  waiting_.insert(rank);
-  awaited_by_[&request].push_back(rank);
   request.stops_clock = true;
   request.watcher = this;
 }
 
 void Ranks::on_complete(Request& request) {
   const auto found = awaited_by_.find(&request);
-  for (const int rank : found->second) {
-    waiting_.erase(rank);
-    ready_.insert(rank);
-  }
+  for (const int rank : found->second) make_ready(rank);
   awaited_by_.erase(found);
 }
+
+/// One that waits. This takes no memory, so that ranks can be stopped when there is none.
+void Ranks::make_ready(int rank) { ready_.insert(waiting_.extract(rank)); }
 
 /// If the request is not complete, it does not matter any more.
 void Ranks::end_waiting(int rank) {
@@ -131,8 +150,9 @@ void Ranks::live(int rank) {
     if (watch_.on_end && !stopping_) watch_.on_end(rank);
   } catch (const RankStopped&) {
   } catch (const runtime::Interrupted&) {  // while numbers were computed
-    interrupted_ = std::current_exception();
-    stop_all();
+    break_off(std::current_exception());
+  } catch (const std::bad_alloc&) {
+    break_off(std::current_exception());
   } catch (...) {
     me.failure = std::current_exception();
   }
@@ -147,11 +167,17 @@ void Ranks::end(int rank) {
   ++ended_;
 }
 
+/// The first reason is the one that is told.
+void Ranks::break_off(std::exception_ptr why) {
+  if (!broken_off_) broken_off_ = std::move(why);
+  stop_all();
+}
+
 /// Those that wait go on, to end; those that have not begun are over.
 void Ranks::stop_all() {
   stopping_ = true;
   for (int r = 0; r < count(); ++r) {
-    if (at(r).state == State::waiting) ready_.insert(r);
+    if (at(r).state == State::waiting) make_ready(r);
     if (at(r).state == State::ready && at(r).strand == nullptr) end(r);
   }
 }
@@ -176,8 +202,9 @@ void Ranks::let_time_pass() {
   try {
     engine_.run_until_stopped(*at(*waiting_.begin()).waits_for);
   } catch (const runtime::Interrupted&) {
-    interrupted_ = std::current_exception();
-    stop_all();
+    break_off(std::current_exception());
+  } catch (const std::bad_alloc&) {
+    break_off(std::current_exception());
   } catch (...) {
     fail_waiting(std::current_exception());
   }
@@ -194,7 +221,7 @@ void Ranks::fail_waiting(const std::exception_ptr& why) {
   for (int r = 0; r < count(); ++r) {
     if (at(r).state != State::waiting) continue;
     at(r).to_throw = better ? better : why;
-    ready_.insert(r);
+    make_ready(r);
   }
 }
 
@@ -205,7 +232,7 @@ void Ranks::finish() {
     if (host.waited.met > caller.waited.met) caller.waited = host.waited;
     for (const runtime::Seen::Last& last : host.seen.own()) caller.seen.note(last);
   }
-  if (interrupted_) std::rethrow_exception(interrupted_);
+  if (broken_off_) std::rethrow_exception(broken_off_);
   std::map<int, std::exception_ptr> causes;
   for (int r = 0; r < count(); ++r)
     if (at(r).failure) causes[r] = at(r).failure;

@@ -30,7 +30,8 @@ class Ranks final : public runtime::Waiter, private runtime::CompletionWatcher {
 
   Ranks(runtime::Engine& engine, int count, Function function, Watch watch, Strands& strands);
 
-  /// Comes back when all have ended. Throws SpawnException if one has failed; Interrupted.
+  /// Comes back when all have ended. Throws SpawnException if one has failed; Interrupted and std::bad_alloc, which are no
+  /// failure of one rank.
   void run();
 
   int count() const { return static_cast<int>(ranks_.size()); }
@@ -64,6 +65,8 @@ class Ranks final : public runtime::Waiter, private runtime::CompletionWatcher {
   void end_waiting(int rank);
   void end(int rank);
   void stop_all();
+  void break_off(std::exception_ptr why);
+  void make_ready(int rank);
   void pass_baton(int to);
   void take_turn(int rank);
   void go_on_with(Strand& strand);
@@ -93,7 +96,7 @@ class Ranks final : public runtime::Waiter, private runtime::CompletionWatcher {
   Strand* running_ = scheduler_.get();
   int turn_ = kScheduler;  // who holds the baton
   bool stopping_ = false;
-  std::exception_ptr interrupted_;
+  std::exception_ptr broken_off_;  // by what is no failure of one rank
 };
 
 }  // namespace kernbench::dist

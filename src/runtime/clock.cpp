@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <thread>
 
 #include "base/memory.hpp"
@@ -28,7 +29,7 @@ sim::RunOptions Clock::until(Time end) const {
 }
 
 void Clock::run_until_stopped(const Request& awaited) {
-  if (failure_) std::rethrow_exception(failure_);
+  rethrow_failure();
   const sim::Outcome outcome = run_with_progress();
   interrupted_ = outcome == sim::Outcome::interrupted;
   if (interrupted_)
@@ -50,6 +51,9 @@ void Clock::run_dry() {
       while (simulate(until(Time::never())) == sim::Outcome::stopped) {
       }
       return;
+    } catch (const std::bad_alloc&) {
+      failure_ = std::current_exception();
+      throw;
     } catch (...) {
       failure_ = std::current_exception();
       if (left == 0) throw;

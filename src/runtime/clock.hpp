@@ -2,6 +2,7 @@
 #pragma once
 
 #include <exception>
+#include <utility>
 
 #include "runtime/stream.hpp"
 
@@ -25,6 +26,11 @@ class Clock {
   Time now() const { return host_.now(); }
   /// The machine could not be brought to rest after a failure: nothing more can be simulated.
   bool failed() const { return failure_ != nullptr; }
+  /// Nothing more can be simulated, and whoever lets the clock run again is told why.
+  void fail(std::exception_ptr why) { failure_ = std::move(why); }
+  void rethrow_failure() const {
+    if (failure_) std::rethrow_exception(failure_);
+  }
   /// The last run was stopped from outside, or what came after it.
   bool interrupted() const { return interrupted_; }
   void note_interrupt() { interrupted_ = true; }
@@ -35,7 +41,8 @@ class Clock {
   void run_until_stopped(const Request& awaited);
   /// Everything up to that instant, whoever stops the clock.
   void run_to(Time instant);
-  /// Lets everything end that is under way, without an end of its own of anything that was given up.
+  /// Lets everything end that is under way, without an end of its own of anything that was given up. std::bad_alloc:
+  /// there is no memory for that either, and the clock has failed.
   void run_dry();
 
  private:

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <new>
 #include <numeric>
 
 #include "base/memory.hpp"
@@ -144,9 +145,15 @@ std::shared_ptr<TensorState> Engine::create(TensorSpec spec) {
   return tensor;
 }
 
-void Engine::drop(const TensorState& tensor) {
+/// For destructors: a tensor for whose end there is no memory is the end of the run, at its next wait.
+void Engine::drop(const TensorState& tensor) noexcept {
   tensors_.erase(tensor.storage()->base.raw());
-  if (!finished_) submit<UnmapRequest>(tensor.stream(), tensor.storage(), space_);
+  if (finished_ || clock_.failed()) return;
+  try {
+    submit<UnmapRequest>(tensor.stream(), tensor.storage(), space_);
+  } catch (const std::bad_alloc&) {
+    clock_.fail(std::current_exception());
+  }
 }
 
 /// The image's bytes are those of the request, so that they are kept once.
@@ -198,6 +205,9 @@ void Engine::run_until_stopped(const Request& awaited) {
   try {
     repeats_->run_until_stopped(awaited);
   } catch (const Interrupted&) {
+    throw;
+  } catch (const std::bad_alloc&) {  // to bring the machine to rest would take more of it
+    clock_.fail(std::current_exception());
     throw;
   } catch (...) {
     give_up(std::current_exception());
@@ -290,6 +300,7 @@ void Engine::synchronize() {
 }
 
 void Engine::finish() {
+  clock_.rethrow_failure();
   synchronize();
   finished_ = true;
 }

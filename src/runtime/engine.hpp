@@ -107,7 +107,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   };
   void write(TensorState& tensor, const Region& region, Fill fill);
   NdArray read(TensorState& tensor, const Region& region);
-  void drop(const TensorState& tensor);
+  void drop(const TensorState& tensor) noexcept;
 
   // ── queues ──
   /// Carries a wiring, which `processors().queues()` has checked, to the PEs of the stream's SIP; null if it wires none

@@ -252,7 +252,12 @@ void Simulation::Run::exchange_letters() {
 
 void Simulation::Run::receive(Worker& worker) {
   for (auto& bag : worker.incoming) {
-    for (const Letter& letter : bag) letter.to->deliver(letter);
+    for (const Letter& letter : bag) try {
+        letter.to->deliver(letter);
+      } catch (...) {  // no memory: on a thread of the run's own nobody else would notice
+        letter.to->fail(std::current_exception());
+        worker.stopped = true;
+      }
     bag.clear();
   }
 }

@@ -1,9 +1,13 @@
+#include <cerrno>
 #include <chrono>
+#include <new>
 #include <random>
 #include <set>
+#include <system_error>
 #include <thread>
 
 #include "dist/dist_world.hpp"
+#include "dist/fiber.hpp"
 
 namespace kernbench::dist::spawn_test {
 namespace {
@@ -44,6 +48,53 @@ TEST(Spawn, EachRankGoesOnAtTheInstantItsOwnWaitIsOver) {
       torch, [&](int rank) { ends[static_cast<std::size_t>(rank)] = work(torch, rank, rank == 0 ? 200 : 1); },
       2);
   EXPECT_THAT(ends, ElementsAre(late, early));
+}
+
+// No rank is to blame: whoever waits is stopped, and what `new` has thrown is what the caller gets.
+TEST(Spawn, ARankThatFindsNoMemoryStopsAllAndIsNoFailureOfItsOwn) {
+  Torch torch(load());
+  bool went_on = false;
+  const auto run = [&](int rank) {
+    if (rank == 1) throw std::bad_alloc();
+    work(torch, rank, 3);
+    went_on = true;
+  };
+  EXPECT_THROW(spawn(torch, run, 2), std::bad_alloc);
+  EXPECT_FALSE(went_on);
+}
+
+/// Has no room for more than so many strands.
+class FewStrands final : public Strands {
+ public:
+  explicit FewStrands(int left) : left_(left) {}
+  std::unique_ptr<Strand> of_caller() override { return fibers_.of_caller(); }
+  std::unique_ptr<Strand> make(std::function<void()> body) override {
+    if (left_-- == 0)
+      throw std::system_error(ENOMEM, std::generic_category(), "no room for the stack of a rank");
+    return fibers_.make(std::move(body));
+  }
+
+ private:
+  Fibers fibers_;
+  int left_;
+};
+
+TEST(Spawn, WithoutRoomForAnotherStackSaysHowManyThereAreAndWhatHelps) {
+  Torch torch(load());
+  FewStrands strands(1);
+  const auto causes = failures([&] {
+    spawn(
+        torch, [&](int rank) { work(torch, rank, 3); }, 2, strands);
+  });
+  ASSERT_EQ(causes.size(), 1u);
+  EXPECT_THAT(causes.at(1),
+              HasSubstr("no room for the stack of a rank: Cannot allocate memory\n  hint: 1 of 2 ranks "
+                        "have theirs, and each that waits keeps its own; use fewer ranks"));
+  EXPECT_EQ(failures([&] {
+              spawn(
+                  torch, [&](int rank) { work(torch, rank, 3); }, 2);
+            }).size(),
+            0u);
 }
 
 TEST(Spawn, RanksRunOneAtATimeAndSwitchOnlyWhereTheyWait) {

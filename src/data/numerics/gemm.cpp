@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -209,12 +208,8 @@ void gemm(const ConstArray& a, const ConstArray& b, const std::optional<ConstArr
   if (threads <= 1) return gemm_part(a, b, acc, c, {0, a.shape[0], 0, b.shape[1]});
   check(a, b, acc, c);
   const auto parts = split(c.shape, threads);
-  std::atomic<std::size_t> next = 0;
-  const auto work = [&](int) {
-    for (std::size_t p = next++; p < parts.size(); p = next++) gemm_part(a, b, acc, c, parts[p]);
-  };
-  const auto helpers = start_helpers(static_cast<int>(parts.size()) - 1, work);
-  work(0);
+  in_parallel(static_cast<std::int64_t>(parts.size()), static_cast<int>(parts.size()),
+              [&](std::int64_t p) { gemm_part(a, b, acc, c, parts[static_cast<std::size_t>(p)]); });
 }
 
 namespace {
