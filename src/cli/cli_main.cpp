@@ -1,10 +1,12 @@
 #include "kernbench/cli.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <filesystem>
 #include <functional>
@@ -123,6 +125,10 @@ int code_of(const dist::SpawnException& failure) {
   return code;
 }
 
+constexpr const char* kMemoryHint =
+    "  hint: use fewer SIPs or ranks, or a smaller bench; keep the op log on disk (--log disk) or keep none "
+    "(--log none); or allow more memory";
+
 /// The one place where errors become exit codes.
 int run_guarded(const std::function<int()>& run) {
   try {
@@ -140,9 +146,7 @@ int run_guarded(const std::function<int()>& run) {
   } catch (const Error& error) {
     return complain(error.what()), kDefect;
   } catch (const std::bad_alloc& error) {
-    return complain(
-               fmt::format("{}\n  hint: use a smaller machine or bench, or allow more memory", error.what())),
-           kFailed;
+    return complain(fmt::format("{}\n{}", error.what(), kMemoryHint)), kFailed;
   } catch (const std::exception& error) {
     return complain(
                fmt::format("unexpected failure: {}\n  hint: this is a defect of KernBench itself; please "
@@ -152,12 +156,47 @@ int run_guarded(const std::function<int()>& run) {
   }
 }
 
+/// Writes as it is, without a copy.
+ExitCode complain_without_memory(const char* what) {
+  for (const char* text : {"kernbench: ", what, "\n", kMemoryHint, "\n"})
+    if (::write(STDERR_FILENO, text, std::strlen(text)) < 0) break;  // nobody reads it
+  return kFailed;
+}
+
+/// The last resort where memory ran out and the exception cannot get to us: it would leave a destructor, or there is no
+/// memory even for an exception. The message and the exit code are those of the others.
+class EndWithoutMemory {
+ public:
+  EndWithoutMemory() { before_ = std::set_terminate(&end); }
+  ~EndWithoutMemory() { std::set_terminate(before_); }
+  EndWithoutMemory(const EndWithoutMemory&) = delete;
+  EndWithoutMemory& operator=(const EndWithoutMemory&) = delete;
+
+ private:
+  static void end() {
+    if (std::current_exception()) try {
+        throw;
+      } catch (const std::bad_alloc& error) {
+        ::_exit(complain_without_memory(error.what()));
+      } catch (...) {
+      }
+    else if (ran_out_of_memory())
+      ::_exit(complain_without_memory("out of memory"));
+    before_();
+  }
+  static inline std::terminate_handler before_ = nullptr;
+};
+
 int run_with_signals_ignored(const std::function<int()>& run) noexcept {
   keep_standard_streams();
   const IgnoreWriteSignals ignored;
+  const MemoryReserve reserve;
+  const EndWithoutMemory end_without_memory;
   std::set_new_handler(&explain_out_of_memory);
   try {
     return run_guarded(run);
+  } catch (const std::bad_alloc& error) {
+    return complain_without_memory(error.what());
   } catch (...) {  // not even the complaint could be made
     return kDefect;
   }

@@ -17,6 +17,5 @@ void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); 
 
 int main(int argc, char** argv) {
   kernbench::prefer_huge_pages();
-  auto registry = kernbench::builtin_registry();
-  return kernbench::cli_main(argc, argv, registry);
+  return kernbench::cli_main(argc, argv, [](kernbench::Registry&) {});
 }

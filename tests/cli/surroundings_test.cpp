@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -97,6 +98,29 @@ TEST_F(Surroundings, AHostFunctionThatRunsOutOfMemorySaysWhatFor) {
   EXPECT_EQ(outcome.exit_code, 1) << outcome.out;
   EXPECT_THAT(outcome.err, HasSubstr("out of memory while building "));
   EXPECT_THAT(outcome.err, HasSubstr(" asked for"));
+}
+
+// From less than the machine takes to enough for the run: memory ends in each part of it, in destructors and in ranks
+// that have failed already.
+TEST_F(Surroundings, WhereverMemoryEndsThereIsOneMessageAndOneExitCode) {
+  int ended = 0;
+  for (int mib = 48; mib <= 240; mib += 4) {
+    const std::string room = "ulimit -c 0; ulimit -v " + std::to_string(mib * 1024) + "; ";
+    const Outcome outcome =
+        shell(room +
+              "$kb run --bench ccl-neighbour --set system.sips.count=16 --log none --quiet "
+              "--threads 1 --json out.json");
+    if (outcome.exit_code == 0) continue;
+    ++ended;
+    EXPECT_EQ(outcome.exit_code, 1) << mib << " MiB: " << outcome.err;
+    EXPECT_THAT(outcome.err, StartsWith("kernbench: out of memory")) << mib << " MiB";
+    EXPECT_THAT(outcome.err, AllOf(HasSubstr("\n  hint: use fewer SIPs or ranks"), HasSubstr("--log none")));
+    EXPECT_EQ(std::ranges::count(outcome.err, '\n'), 2) << outcome.err;
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_EQ(files(), 0u) << mib << " MiB";
+    if (HasFailure()) return;
+  }
+  EXPECT_GE(ended, 5);
 }
 
 // A thread would need a stack of 3 GB where 2.5 may be used: whoever would have several does with one.
