@@ -195,7 +195,7 @@ void Simulation::Run::run_alone() {
 void Simulation::Run::settle_clocks() {
   Time floor = window_start_;
   if (outcome_ == Outcome::limit) floor = options_.until;
-  if (outcome_ == Outcome::drained) floor = sim_.now();
+  if (outcome_ == Outcome::drained) floor = std::min(sim_.now(), options_.until);
   for (auto& p : sim_.partitions_)
     if (p->now() < floor) p->queue_.advance(floor);
 }

@@ -139,6 +139,27 @@ TEST(Partition, AChoiceThatARunLeftOpenIsMadeInTheNext) {
   EXPECT_THAT(log, ElementsAre("5 choice"));
 }
 
+// Others may be ahead within the window in which a partition stopped. If nothing is left to do, a run up to that instant still leaves
+// the clock of the partition there: where the others are depends on where windows began.
+TEST(Partition, ARunUpToAnInstantDoesNotMoveClocksBeyondItWhenNothingIsLeft) {
+  struct Stop : Event {
+    explicit Stop(Partition& p) : Event(&fire), partition(p) {}
+    static void fire(Event& e) { static_cast<Stop&>(e).partition.stop(); }
+    Partition& partition;
+  };
+  for (const Time ahead : {4_ps, 9_ps, 10_ps, 40_ps}) {
+    Simulation sim(2, 10_ps);
+    std::vector<std::string> log;
+    Note other(log, "other");
+    Stop stop(sim.partition(0));
+    sim.partition(0).schedule(stop, 50_ps);
+    sim.partition(1).schedule(other, 50_ps + ahead);
+    EXPECT_EQ(sim.run(), Outcome::stopped);
+    sim.run({.until = 50_ps});
+    EXPECT_EQ(sim.partition(0).now(), 50_ps) << "the other one is " << ahead.ps() << " ps ahead";
+  }
+}
+
 TEST(Partition, LettersComeBeforeOwnEventsByPartitionThenSequence) {
   Simulation sim(4, 10_ps);
   std::vector<std::string> log;
