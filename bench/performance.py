@@ -95,7 +95,7 @@ TABLES = {
             "--bench tp-mlp hidden=8192 ffn=28672 tokens=512 --set system.sips.count=8 --log none", "record", records, False),
     ]),
     "growth": ("How cost grows", "Messages between PEs; a message of the ring is a load, a send, a receive, a sum and a store.", [
-        ring(64), ring(256), hazards(256), ring(1024, False), tree(256), tree(1024), tree(16384, False), mesh(1024), mesh(16384, False),
+        ring(64), ring(256), hazards(256), ring(1024, False), tree(256), tree(1024), tree(16384, False), mesh(1024),
         neighbour(1), neighbour(8), neighbour(64), largest(),
     ]),
     "memory": ("A memory that schedules", "Bursts of 64 bytes at random in one slice of `realistic` ([ADR 46](adr/0046-one-decision-a-burst.md)).\nMost of a "

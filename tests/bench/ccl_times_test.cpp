@@ -165,5 +165,22 @@ TEST(AllReduceBound, IsBeatenByNoAlgorithm) {
     }
 }
 
+// The host goes on at the instant at which its launches have ended, however far a SIP is ahead of that in its window.
+TEST(RingAllReduce, OfAnySizeIsTheSameWithAndWithoutShortcuts) {
+  const Registry registry = builtin_registry();
+  const Bench& bench = registry.benches.at("ccl_allreduce");
+  const auto machine = topology::load_machine("small", {}, topology::builtin_registry());
+  for (int ranks = 2; ranks <= 32; ++ranks)
+    for (const int elements : {64, 100}) {
+      const auto options =
+          bench.read_options(Words{"algorithm=ring_allreduce_rs", fmt::format("world_size={}", ranks),
+                                   fmt::format("n_elem={}", elements)});
+      const RunResult shortcuts = run(bench, options, machine),
+                      packets = run(bench, options, machine, {.packets = true});
+      EXPECT_EQ(shortcuts.total, packets.total) << ranks << ' ' << elements;
+      EXPECT_EQ(shortcuts.hash, packets.hash) << ranks << ' ' << elements;
+    }
+}
+
 }  // namespace
 }  // namespace kernbench::bench::ccl_times_test
