@@ -14,10 +14,13 @@
 The kernel's own Python runs once for every program of the grid and is recorded; docs/triton.md is the guide.
 """
 
+import functools
+
 from . import language, runtime, testing, tools
 from ._jit import Autotuner, Config, Heuristics, JITFunction, KernelInterface, Launch, autotune, heuristics, jit
 from ._load import install, load
 from ._record import KernelTypeError, KernelValueError, Refused, TritonError
+from ._values import constant
 from .language import constexpr
 
 __version__ = "3.6.0"  # the language that is followed
@@ -25,7 +28,7 @@ __version__ = "3.6.0"  # the language that is followed
 
 def cdiv(x, y):
     """⌈x / y⌉"""
-    return -(-x // y)
+    return (x + y - 1) // y
 
 
 def next_power_of_2(n):
@@ -33,8 +36,11 @@ def next_power_of_2(n):
 
 
 def constexpr_function(fn):
-    """A function of constants: a plain Python function here."""
-    return fn
+    """A function of constants: a plain Python function, which gets plain numbers."""
+    @functools.wraps(fn)
+    def of_constants(*args, **options):
+        return fn(*map(constant, args), **{name: constant(value) for name, value in options.items()})
+    return of_constants
 
 
 def set_allocator(allocator):

@@ -8,7 +8,7 @@ from . import _types as types
 from ._record import KernelTypeError, KernelValueError, current
 from ._tensor import shape_text, tensor
 from ._types import dtype, pointer_type, promote
-from ._values import as_tensor, converted, core_type, if_made, is_number, recorded, rounded, tile_of
+from ._values import as_tensor, constant, converted, core_type, if_made, is_number, recorded, rounded, tile_of
 
 
 # Operations that the kernel language has under another name.
@@ -203,6 +203,14 @@ def mod(a, b):
         from . import language
         return a - language.trunc(a / b) * b
     return binary("mod", a, b, divides=True)
+
+
+def power(a, b):
+    """Of numbers that are known; tensors have no ** in Triton."""
+    base, exponent = constant(a), constant(b)
+    if not (is_number(base) and is_number(exponent)):
+        raise KernelTypeError(f"{a!r} ** {b!r}: tensors have no **; multiply, or use libdevice.pow")
+    return as_tensor(base ** exponent)
 
 
 def bitwise(op, a, b):

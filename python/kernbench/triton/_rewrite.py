@@ -1,7 +1,8 @@
 """What Python does not let a value overload: `and`, `or`, `not`, `a if c else b`, `if c: return a`, chained comparisons, `assert`,
-min() and max().
+min(), max() and range(); and numbers that are assigned.
 
-The kernel's syntax tree is changed so that they ask the values; lines stay those of the file.
+The kernel's syntax tree is changed so that they ask the values; lines stay those of the file. A number that is assigned becomes
+a scalar of the kernel (int32, float32 …), as in Triton, unless the name is annotated constexpr; range() counts in such scalars.
 """
 
 import ast
@@ -12,6 +13,7 @@ import types as python_types
 from . import _arithmetic
 from ._record import current
 from ._tensor import tensor
+from ._values import as_tensor, is_number
 
 
 def _is_block(x):
@@ -70,6 +72,20 @@ def smallest(*values, **options):
     return _extreme(builtins.min, "minimum", values, options)
 
 
+def assigned(value):
+    """What a name is bound to: a number becomes a scalar of the kernel, also inside a tuple or list."""
+    if is_number(value):
+        return as_tensor(value)
+    if type(value) in (tuple, list) and any(is_number(v) or isinstance(v, (tuple, list)) for v in value):
+        return type(value)(map(assigned, value))
+    return value
+
+
+def counted(*bounds):
+    from . import language
+    return language.range(*bounds)
+
+
 def _extreme(plain, name, values, options):
     if options or not any(isinstance(v, tensor) for v in values):
         return plain(*values, **options)
@@ -81,7 +97,8 @@ def _extreme(plain, name, values, options):
 
 
 HELPERS = {"__kb_and__": both, "__kb_or__": either, "__kb_not__": negation, "__kb_choose__": chosen, "__kb_assert__": checked,
-           "__kb_value__": value_of, "__kb_max__": largest, "__kb_min__": smallest}
+           "__kb_value__": value_of, "__kb_max__": largest, "__kb_min__": smallest, "__kb_range__": counted,
+           "__kb_assigned__": assigned}
 
 
 class _Rewriter(ast.NodeTransformer):
@@ -149,10 +166,33 @@ class _Rewriter(ast.NodeTransformer):
             return ast.copy_location(ast.Name(f"__kb_{node.id}__", ast.Load()), node)
         return node
 
-    def visit_AnnAssign(self, node):
+    def visit_Assign(self, node):
         self.generic_visit(node)
-        node.annotation = ast.copy_location(ast.Constant(None), node)
+        node.value = self._assigned(node.value)
         return node
+
+    def visit_AugAssign(self, node):
+        """`name += x` is `name = name + x`."""
+        self.generic_visit(node)
+        if not isinstance(node.target, ast.Name):
+            return node
+        before = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
+        total = ast.copy_location(ast.BinOp(before, node.op, node.value), node)
+        return ast.copy_location(ast.Assign([node.target], self._assigned(total)), node)
+
+    def visit_AnnAssign(self, node):
+        is_constexpr = "constexpr" in ast.unparse(node.annotation)
+        node.annotation = ast.copy_location(ast.Constant(None), node)
+        self.generic_visit(node)
+        if node.value is not None and not is_constexpr:
+            node.value = self._assigned(node.value)
+        return node
+
+    def _assigned(self, value):
+        """The value as a name is bound to it; what is plainly no number is left alone."""
+        if isinstance(value, ast.Constant) and not isinstance(value.value, (bool, int, float)):
+            return value
+        return self._call(value, "__kb_assigned__", value)
 
 
 def _returned(statements):
@@ -206,7 +246,7 @@ def rewritten(function):
         if argument is not None:
             argument.annotation = None
     node.args.defaults, node.args.kw_defaults = [], [None] * len(node.args.kwonlyargs)
-    node = ast.fix_missing_locations(_Rewriter({"max", "min"} - own).visit(node))
+    node = ast.fix_missing_locations(_Rewriter({"max", "min", "range"} - own).visit(node))
     return _compiled(function, node)
 
 

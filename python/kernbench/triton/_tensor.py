@@ -51,6 +51,12 @@ class tensor:
     def value(self):
         return self.data if self.known else self
 
+    def __str__(self):
+        return str(self.data) if self.known and not self.shape else repr(self)
+
+    def __format__(self, spec):
+        return format(self.data, spec) if self.known and not self.shape else format(str(self), spec)
+
     def __repr__(self):
         what = "known" if self.known else "computed"
         return f"<{what} {self.dtype}{shape_text(self.shape)}>"
@@ -88,7 +94,7 @@ class tensor:
         return float(self._number("float()"))
 
     def __hash__(self):
-        return id(self)
+        return hash(self.data) if self.known and not self.shape else id(self)
 
     def __iter__(self):
         raise KernelTypeError(f"{self!r} one by one: a kernel works on whole blocks; loop over offsets, or use tl.split")
@@ -159,6 +165,12 @@ class tensor:
 
     def __rrshift__(self, other):
         return _arithmetic.bitwise("shr", other, self)
+
+    def __pow__(self, other):
+        return _arithmetic.power(self, other)
+
+    def __rpow__(self, other):
+        return _arithmetic.power(other, self)
 
     def __neg__(self):
         return _arithmetic.negate(self)

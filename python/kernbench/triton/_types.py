@@ -187,10 +187,11 @@ def promote(a, b, a_is_number, b_is_number, divides):
         return a if a.is_floating() else b
     if divides and a.kind != b.kind and "bool" not in (a.kind, b.kind):
         raise TypeError(f"/, // or % of {a} and {b}: their signedness differs; cast one of them first")
-    return _integers(a, b)
+    return promote_integers(a, b)
 
 
-def _integers(a, b):
+def promote_integers(a, b):
+    """The integer type that two of them meet in: that of more bits; of as many, the unsigned one."""
     signed_alike = a.is_int_signed() == b.is_int_signed()
     wide, narrow = (a, b) if a.primitive_bitwidth >= b.primitive_bitwidth else (b, a)
     if signed_alike or wide.is_int_unsigned():

@@ -67,6 +67,11 @@ def as_tensor(value, type=None):
     raise KernelTypeError(f"a kernel computes with tensors and numbers, not with {value.__class__.__name__}")
 
 
+def constant(value):
+    """The plain number of a scalar that is known; anything else as it is."""
+    return value.data if isinstance(value, tensor) and value.known and not value.shape and not value.dtype.is_ptr() else value
+
+
 def is_number(value):
     return isinstance(value, (bool, int, float, np.number, np.bool_))
 

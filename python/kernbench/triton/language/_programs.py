@@ -1,11 +1,13 @@
 """Programs of the grid, loops, and what only a compiler listens to."""
 
 import builtins
+import functools
 import operator as _operator
 
 import numpy as np
 
-from .._record import KernelValueError, current, kernel_line, line_text
+from .. import _types
+from .._record import KernelTypeError, KernelValueError, current, kernel_line, line_text
 from .._tensor import tensor
 from .._types import int32
 from .._values import as_tensor
@@ -42,15 +44,30 @@ def cdiv(x, div):
     return (x + (div - 1)) // div
 
 
+def _bounds(arg1, arg2, step):
+    return (0 if arg2 is None else arg1), (arg1 if arg2 is None else arg2), (1 if step is None else step)
+
+
 def range(arg1, arg2=None, step=None, **ignored):
-    """range() of known numbers; what steers a compiler (num_stages …) has no effect."""
-    bounds = [arg1] if arg2 is None else [arg1, arg2]
-    if step is not None:
-        bounds = ([0] if arg2 is None else []) + bounds + [step]
-    return builtins.range(*[_operator.index(b) for b in bounds])
+    """Counts in scalars of the bounds' common integer type; what steers a compiler (num_stages …) has no effect."""
+    bounds = [as_tensor(b) for b in _bounds(arg1, arg2, step)]
+    for bound in bounds:
+        if not bound.dtype.is_int():
+            raise KernelTypeError(f"a range whose bound is {bound.dtype}: bounds and step are integers")
+    type = functools.reduce(_types.promote_integers, [b.dtype for b in bounds])
+    return map(lambda number: tensor(type, (), number), _numbers(*bounds))
 
 
-static_range = range
+def static_range(arg1, arg2=None, step=None, **ignored):
+    """Counts in plain numbers, which are constants of the kernel."""
+    return _numbers(*_bounds(arg1, arg2, step))
+
+
+def _numbers(begin, end, step):
+    step = _operator.index(step)
+    if step == 0:
+        raise KernelValueError("a range with a step of 0 does not end")
+    return builtins.range(_operator.index(begin), _operator.index(end), step)
 
 
 def condition(arg, **ignored):
