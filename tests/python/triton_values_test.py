@@ -246,3 +246,51 @@ def test_descriptors_that_the_host_makes(torch):
     source, target = (TensorDescriptor.from_tensor(t, [1, 1]) for t in (x, y))
     descriptor_kernel[lambda meta: (2, 8 // meta["WIDTH"])](source, target)
     assert np.array_equal(y.numpy(), a + 1)
+
+
+@triton.jit
+def two_programs_kernel(out, x, n):
+    i = tl.program_id(0) * 4 + tl.arange(0, 4)
+    lengths = tl.load(x + i, mask=i < n, other=-1)
+    tl.store(out + i, lengths, mask=i < n)
+    tl.store(out + 8 + i, lengths)
+    tl.atomic_add(out + i, 1, mask=i < n)
+
+
+@pytest.mark.parametrize("n", [0, 3, 4])
+def test_a_program_whose_lanes_are_all_off_reads_and_writes_nothing(torch, n):
+    out = torch.from_numpy(np.zeros(16, np.int32))
+    two_programs_kernel[(2,)](out, torch.from_numpy(np.arange(8, dtype=np.int32)), n)
+    inside = [i + 1 if i < n else 0 for i in range(8)]
+    assert list(out.numpy()) == inside + [i if i < n else -1 for i in range(8)]
+
+
+@triton.jit
+def reloaded_kernel(out, x, f, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(x + i, i * 10, mask=i % 2 == 0)
+    tl.store(x + 1, 7)
+    tl.store(out + i, tl.load(x + i))
+    if tl.load(x + 1) == 7 and tl.load(x + 2) == 20:
+        tl.store(out + N, 1)
+    tl.store(x + N - 1, tl.load(f).to(tl.int32))
+    tl.store(out + N + 1, tl.load(x + N - 1))
+
+
+def test_a_program_reads_back_the_integers_that_it_stored(torch):
+    x, f = torch.from_numpy(np.arange(1, 9, dtype=np.int32)), torch.from_numpy(np.array([3.7], np.float32))
+    out = torch.from_numpy(np.zeros(10, np.int32))
+    reloaded_kernel[(1,)](out, x, f, N=8)
+    assert list(out.numpy()) == [0, 7, 20, 4, 40, 6, 60, 8, 1, 3]
+
+
+@triton.jit
+def reloaded_in_parts_kernel(out, x):
+    tl.store(x, 0x10002)
+    tl.store(out, tl.load(x.to(tl.pointer_type(tl.int16)) + 1))
+
+
+def test_parts_of_an_own_integer_are_refused(torch):
+    x, out = torch.from_numpy(np.zeros(1, np.int32)), torch.from_numpy(np.zeros(1, np.int16))
+    with pytest.raises(triton.TritonError, match="in elements of another size"):
+        reloaded_in_parts_kernel[(1,)](out, x)

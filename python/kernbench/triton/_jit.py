@@ -10,6 +10,7 @@ import numpy as np
 from .. import _core
 from . import _types as types
 from ._memory import Spans, TensorDescriptor
+from ._own_writes import OwnWrites
 from ._record import Instance, KernelTypeError, KernelValueError, Places, kernel_line, line_text, running
 from ._rewrite import rewritten
 from ._tensor import tensor
@@ -262,7 +263,7 @@ class JITFunction(KernelInterface):
     def _record(self, launch, tl, number, values):
         x, y, _ = launch.grid
         tl.begin_instance()
-        with Instance(launch, tl, (number % x, number // x % y, number // (x * y))):
+        with Instance(launch, tl, (number % x, number // x % y, number // (x * y)), OwnWrites()):
             self.body(**values)
 
 

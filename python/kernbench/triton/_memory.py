@@ -135,12 +135,26 @@ def _load_known(instance, access, other):
     name = core_type(access.type)
     flat = np.asarray(core.peek(access.addresses, name, on=access.on))
     flat = flat.view(access.type.numpy) if flat.dtype != access.type.numpy else flat
-    if access.on is not None and other:
+    flat = _with_own_writes(instance, access, flat)
+    if flat is not None and access.on is not None and other:
         flat = np.where(access.on != 0, flat, access.type.numpy.type(other))
-    data = flat.reshape(access.shape)
     tile = core.load_at(access.addresses, access.shape, name, on=access.on, other=float(other))
     launch.moved(core.last_runs())
+    if flat is None:
+        return tensor(access.type, access.shape, tile=tile)
+    data = flat.reshape(access.shape)
     return tensor(access.type, access.shape, data if access.shape else data[()].item(), tile=tile)
+
+
+def _with_own_writes(instance, access, flat):
+    """The numbers of all lanes with what the program has stored there since; None if that is computed."""
+    on = slice(None) if access.on is None else access.on != 0
+    seen = instance.own_writes.seen(access.active().view(np.int64), access.type.itemsize, flat[on])
+    if seen is None or access.on is None:
+        return seen
+    flat = flat.copy()
+    flat[on] = seen
+    return flat
 
 
 def store(pointer, value, mask=None):
@@ -157,10 +171,20 @@ def store(pointer, value, mask=None):
     instance = current()
     instance.launch.count(access)
     if access.type.is_int():
-        instance.launch.places.write(instance.ids, access.active().view(np.int64), access.type.itemsize)
+        addresses = access.active().view(np.int64)
+        instance.launch.places.write(instance.ids, addresses, access.type.itemsize)
+        instance.own_writes.add(addresses, access.type.itemsize, _stored_numbers(value, access))
     tile = tile_of(value)
+    instance.stores += 1
     instance.core().store_at(access.addresses, tile, on=access.on)
     instance.launch.moved(instance.tl.last_runs())
+
+
+def _stored_numbers(value, access):
+    if not value.known:
+        return None
+    numbers = np.broadcast_to(np.asarray(value.data, access.type.numpy), access.shape).reshape(-1)
+    return numbers if access.on is None else numbers[access.on != 0]
 
 
 def atomic(name, pointer, value, mask=None):
@@ -178,6 +202,7 @@ def atomic(name, pointer, value, mask=None):
         instance.launch.note(f"atomic_add of {access.type} at {line_text(kernel_line())}: programs add in the order of the simulation, "
                              "on which the last bits may depend")
     tile = tile_of(value)
+    instance.stores += 1
     instance.core().atomic_at(name, access.addresses, tile, on=access.on)
     instance.launch.moved(instance.tl.last_runs())
     return AtomicResult(f"atomic_{name}")

@@ -67,11 +67,13 @@ def line_text(line):
 class Instance:
     """One program of the grid, while its kernel runs."""
 
-    def __init__(self, launch, tl, ids):
+    def __init__(self, launch, tl, ids, own_writes):
         self.launch = launch
         self.tl = tl
         self.ids = ids
         self.pinned = None
+        self.own_writes = own_writes
+        self.stores = 0  # of the program so far, atomics included
         self.by_element = False  # a function of scalars runs on whole blocks
 
     def core(self):
@@ -107,16 +109,18 @@ class Places:
         self.written = []
 
     def read(self, program, addresses, size):
+        if not len(addresses):
+            return
         self._check(program, addresses, size, self.written, reads=True)
         self.steering.append((program, kernel_line(), addresses, size))
 
     def write(self, program, addresses, size):
+        if not len(addresses):
+            return
         self._check(program, addresses, size, self.steering, reads=False)
         self.written.append((program, kernel_line(), addresses, size))
 
     def _check(self, program, addresses, size, others, reads):
-        if not len(addresses):
-            return
         low, high = int(addresses.min()), int(addresses.max()) + size
         for other, line, theirs, their_size in others:
             if other == program or int(theirs.min()) >= high or int(theirs.max()) + their_size <= low:

@@ -11,6 +11,7 @@ import inspect
 import types as python_types
 
 from . import _arithmetic
+from ._loops import Loop, names_that_steer
 from ._record import current
 from ._tensor import tensor
 from ._values import as_tensor, is_number
@@ -98,12 +99,13 @@ def _extreme(plain, name, values, options):
 
 HELPERS = {"__kb_and__": both, "__kb_or__": either, "__kb_not__": negation, "__kb_choose__": chosen, "__kb_assert__": checked,
            "__kb_value__": value_of, "__kb_max__": largest, "__kb_min__": smallest, "__kb_range__": counted,
-           "__kb_assigned__": assigned}
+           "__kb_assigned__": assigned, "__kb_begin_loop__": Loop, "__kb_locals__": locals}
 
 
 class _Rewriter(ast.NodeTransformer):
     def __init__(self, builtin_names):
         self.builtin_names = builtin_names
+        self.loops = 0
 
     def _call(self, at, helper, *args):
         call = ast.Call(ast.Name(helper, ast.Load()), list(args), [])
@@ -165,6 +167,17 @@ class _Rewriter(ast.NodeTransformer):
         if node.id in self.builtin_names and isinstance(node.ctx, ast.Load):
             return ast.copy_location(ast.Name(f"__kb_{node.id}__", ast.Load()), node)
         return node
+
+    def visit_While(self, node):
+        """A loop that changes nothing it depends on is refused: see _loops.py."""
+        steering = sorted(names_that_steer(node))
+        self.generic_visit(node)
+        self.loops += 1
+        name = f"__kb_loop_{self.loops}__"
+        names = ast.Tuple([ast.Constant(n) for n in steering], ast.Load())
+        begun = ast.Assign([ast.Name(name, ast.Store())], self._call(node.test, "__kb_begin_loop__", names))
+        node.test = self._call(node.test, name, node.test, self._call(node.test, "__kb_locals__"))
+        return [ast.fix_missing_locations(ast.copy_location(begun, node)), node]
 
     def visit_Assign(self, node):
         self.generic_visit(node)
