@@ -18,69 +18,11 @@
 namespace kernbench::data::elementwise_test {
 namespace {
 
+using reference::meaning;
 using reference::number;
 using reference::rounded;
 using reference::same;
 using ::testing::ElementsAre;
-
-double larger_of(double a, double b) {
-  if (std::isnan(a) || std::isnan(b)) return std::nan("");
-  if (a == b) return std::signbit(a) ? b : a;
-  return std::max(a, b);
-}
-double smaller_of(double a, double b) { return -larger_of(-a, -b); }
-
-/// What the operation means on numbers. Sums, products and quotients of f32 are correctly rounded if done in
-/// f64 and rounded to f32 after it (53 ≥ 2·24 + 2 bits); the caller rounds.
-double meaning(MathOp op, double a, double b, double c) {
-  switch (op) {
-    case MathOp::add:
-      return a + b;
-    case MathOp::sub:
-      return a - b;
-    case MathOp::mul:
-      return a * b;
-    case MathOp::div:
-      return a / b;
-    case MathOp::maximum:
-      return larger_of(a, b);
-    case MathOp::minimum:
-      return smaller_of(a, b);
-    case MathOp::clamp:
-      return smaller_of(larger_of(a, b), c);
-    case MathOp::eq:
-      return a == b;
-    case MathOp::ne:
-      return a != b;
-    case MathOp::lt:
-      return a < b;
-    case MathOp::le:
-      return a <= b;
-    case MathOp::gt:
-      return a > b;
-    case MathOp::ge:
-      return a >= b;
-    case MathOp::neg:
-      return -a;
-    case MathOp::abs:
-      return std::fabs(a);
-    case MathOp::sqrt:
-      return std::sqrt(a);
-    case MathOp::fma:
-      return std::fmaf(static_cast<float>(a), static_cast<float>(b), static_cast<float>(c));
-    case MathOp::where:
-      return a != 0 ? b : c;
-    case MathOp::floor:
-      return std::floor(a);
-    case MathOp::ceil:
-      return std::ceil(a);
-    case MathOp::copy:
-      return a;
-    default:
-      ADD_FAILURE() << to_string(op);
-      return 0;
-  }
-}
 
 /// The meaning on integers, before wrapping.
 std::int64_t int_meaning(MathOp op, std::int64_t a, std::int64_t b, std::int64_t c) {

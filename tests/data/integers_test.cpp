@@ -10,101 +10,20 @@
 #include "data/numerics/elementwise.hpp"
 #include "data/numerics/reduce.hpp"
 #include "data/random_arrays.hpp"
+#include "data/reference.hpp"
 
 namespace kernbench::data::integers_test {
 namespace {
 
-__extension__ using Wide = __int128;
-__extension__ using UnsignedWide = unsigned __int128;
-
 constexpr std::array kIntegers = {DType::i8, DType::i16, DType::i32, DType::i64,
                                   DType::u8, DType::u16, DType::u32, DType::u64};
 
-/// What is left of a number in a dtype.
-Wide wrapped(DType t, Wide x) {
-  const int bits = 8 * itemsize(t);
-  const Wide modulus = Wide{1} << bits;
-  Wide rest = x & (modulus - 1);
-  if (!is_unsigned(t) && rest >= modulus / 2) rest -= modulus;
-  return rest;
-}
+using reference::product;
+using reference::Wide;
+using reference::wrapped;
 
-Wide number(const NdArray& a, std::size_t i) {
-  const auto size = static_cast<std::size_t>(itemsize(a.dtype()));
-  Wide x = 0;
-  for (std::size_t byte = 0; byte < size; ++byte)
-    x |= Wide{static_cast<unsigned char>(a.bytes()[i * size + byte])} << (8 * byte);
-  return a.dtype() == DType::i1 ? x : wrapped(a.dtype(), x);
-}
-
-/// Modulo 2¹²⁸.
-Wide product(Wide a, Wide b) {
-  return static_cast<Wide>(static_cast<UnsignedWide>(a) * static_cast<UnsignedWide>(b));
-}
-Wide unsigned_of(DType t, Wide x) { return x & ((Wide{1} << (8 * itemsize(t))) - 1); }
-
-/// The operation on numbers of that dtype, before wrapping; as the header of elementwise.hpp has it.
-Wide meaning(MathOp op, DType t, Wide a, Wide b, Wide c) {
-  const int bits = 8 * itemsize(t);
-  switch (op) {
-    case MathOp::add:
-      return a + b;
-    case MathOp::sub:
-      return a - b;
-    case MathOp::mul:
-      return product(a, b);
-    case MathOp::fma:
-      return wrapped(t, product(a, b)) + c;
-    case MathOp::floordiv:
-      return b == 0 ? -1 : a / b;
-    case MathOp::mod:
-      return b == 0 ? a : a % b;
-    case MathOp::bit_and:
-      return a & b;
-    case MathOp::bit_or:
-      return a | b;
-    case MathOp::bit_xor:
-      return a ^ b;
-    case MathOp::bit_not:
-      return ~a;
-    case MathOp::shl:
-      return b < 0 || b >= bits ? 0 : a << static_cast<int>(b);
-    case MathOp::shr:
-      return b < 0 || b >= bits ? (a < 0 ? -1 : 0) : a >> static_cast<int>(b);
-    case MathOp::umulhi: {
-      __extension__ using Unsigned = unsigned __int128;
-      return static_cast<Wide>(
-          (static_cast<Unsigned>(unsigned_of(t, a)) * static_cast<Unsigned>(unsigned_of(t, b))) >> bits);
-    }
-    case MathOp::neg:
-      return -a;
-    case MathOp::abs:
-      return a < 0 ? -a : a;
-    case MathOp::maximum:
-      return std::max(a, b);
-    case MathOp::minimum:
-      return std::min(a, b);
-    case MathOp::clamp:
-      return std::min(std::max(a, b), c);
-    case MathOp::eq:
-      return a == b;
-    case MathOp::ne:
-      return a != b;
-    case MathOp::lt:
-      return a < b;
-    case MathOp::le:
-      return a <= b;
-    case MathOp::gt:
-      return a > b;
-    case MathOp::ge:
-      return a >= b;
-    case MathOp::copy:
-      return a;
-    default:
-      ADD_FAILURE() << to_string(op);
-      return 0;
-  }
-}
+Wide number(const NdArray& a, std::size_t i) { return reference::integer(a, i); }
+Wide meaning(MathOp op, DType t, Wide a, Wide b, Wide c) { return reference::meaning(op, t, a, b, c); }
 
 /// Numbers of the whole range, small ones of both signs, and the edges.
 NdArray operand(Random& random, DType t, bool small) {

@@ -2,6 +2,8 @@
 // arithmetic written out. Shares only the scalar conversions of half.hpp, which have tests of their own.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -9,6 +11,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernbench/math_op.hpp"
 #include "kernbench/ndarray.hpp"
 
 namespace kernbench::data::reference {
@@ -110,6 +113,174 @@ inline bool nans_are_canonical(const NdArray& a) {
     if (bits != want) return false;
   }
   return true;
+}
+
+__extension__ using Wide = __int128;
+__extension__ using UnsignedWide = unsigned __int128;
+
+/// What is left of a number in a dtype.
+inline Wide wrapped(DType t, Wide x) {
+  const int bits = 8 * itemsize(t);
+  const Wide modulus = Wide{1} << bits;
+  Wide rest = x & (modulus - 1);
+  if (!is_unsigned(t) && rest >= modulus / 2) rest -= modulus;
+  return rest;
+}
+
+/// Element `i` of an array of integers.
+inline Wide integer(const NdArray& a, std::size_t i) {
+  const auto size = static_cast<std::size_t>(itemsize(a.dtype()));
+  Wide x = 0;
+  for (std::size_t byte = 0; byte < size; ++byte)
+    x |= Wide{static_cast<unsigned char>(a.bytes()[i * size + byte])} << (8 * byte);
+  return a.dtype() == DType::i1 ? x : wrapped(a.dtype(), x);
+}
+
+/// Modulo 2¹²⁸.
+inline Wide product(Wide a, Wide b) {
+  return static_cast<Wide>(static_cast<UnsignedWide>(a) * static_cast<UnsignedWide>(b));
+}
+inline Wide unsigned_of(DType t, Wide x) { return x & ((Wide{1} << (8 * itemsize(t))) - 1); }
+
+/// The operation on numbers of that dtype, before wrapping; as the header of elementwise.hpp has it.
+inline Wide meaning(MathOp op, DType t, Wide a, Wide b, Wide c) {
+  const int bits = 8 * itemsize(t);
+  switch (op) {
+    case MathOp::add:
+      return a + b;
+    case MathOp::sub:
+      return a - b;
+    case MathOp::mul:
+      return product(a, b);
+    case MathOp::fma:
+      return wrapped(t, product(a, b)) + c;
+    case MathOp::floordiv:
+      return b == 0 ? -1 : a / b;
+    case MathOp::mod:
+      return b == 0 ? a : a % b;
+    case MathOp::bit_and:
+      return a & b;
+    case MathOp::bit_or:
+      return a | b;
+    case MathOp::bit_xor:
+      return a ^ b;
+    case MathOp::bit_not:
+      return ~a;
+    case MathOp::shl:
+      return b < 0 || b >= bits ? 0 : a << static_cast<int>(b);
+    case MathOp::shr:
+      return b < 0 || b >= bits ? (a < 0 ? -1 : 0) : a >> static_cast<int>(b);
+    case MathOp::umulhi:
+      return static_cast<Wide>(
+          (static_cast<UnsignedWide>(unsigned_of(t, a)) * static_cast<UnsignedWide>(unsigned_of(t, b))) >>
+          bits);
+    case MathOp::neg:
+      return -a;
+    case MathOp::abs:
+      return a < 0 ? -a : a;
+    case MathOp::maximum:
+      return std::max(a, b);
+    case MathOp::minimum:
+      return std::min(a, b);
+    case MathOp::clamp:
+      return std::min(std::max(a, b), c);
+    case MathOp::eq:
+      return a == b;
+    case MathOp::ne:
+      return a != b;
+    case MathOp::lt:
+      return a < b;
+    case MathOp::le:
+      return a <= b;
+    case MathOp::gt:
+      return a > b;
+    case MathOp::ge:
+      return a >= b;
+    case MathOp::copy:
+      return a;
+    default:
+      ADD_FAILURE() << to_string(op);
+      return 0;
+  }
+}
+
+inline double larger_of(double a, double b) {
+  if (std::isnan(a) || std::isnan(b)) return std::nan("");
+  if (a == b) return std::signbit(a) ? b : a;
+  return std::max(a, b);
+}
+inline double smaller_of(double a, double b) { return -larger_of(-a, -b); }
+
+/// What the operation means on numbers. Sums, products and quotients of f32 are correctly rounded if done in
+/// f64 and rounded to f32 after it (53 ≥ 2·24 + 2 bits); the caller rounds.
+inline double meaning(MathOp op, double a, double b, double c) {
+  switch (op) {
+    case MathOp::add:
+      return a + b;
+    case MathOp::sub:
+      return a - b;
+    case MathOp::mul:
+      return a * b;
+    case MathOp::div:
+      return a / b;
+    case MathOp::maximum:
+      return larger_of(a, b);
+    case MathOp::minimum:
+      return smaller_of(a, b);
+    case MathOp::clamp:
+      return smaller_of(larger_of(a, b), c);
+    case MathOp::eq:
+      return a == b;
+    case MathOp::ne:
+      return a != b;
+    case MathOp::lt:
+      return a < b;
+    case MathOp::le:
+      return a <= b;
+    case MathOp::gt:
+      return a > b;
+    case MathOp::ge:
+      return a >= b;
+    case MathOp::neg:
+      return -a;
+    case MathOp::abs:
+      return std::fabs(a);
+    case MathOp::sqrt:
+      return std::sqrt(a);
+    case MathOp::fma:
+      return std::fmaf(static_cast<float>(a), static_cast<float>(b), static_cast<float>(c));
+    case MathOp::where:
+      return a != 0 ? b : c;
+    case MathOp::floor:
+      return std::floor(a);
+    case MathOp::ceil:
+      return std::ceil(a);
+    case MathOp::copy:
+      return a;
+    case MathOp::exp:
+      return std::exp(a);
+    case MathOp::exp2:
+      return std::exp2(a);
+    case MathOp::log:
+      return std::log(a);
+    case MathOp::log2:
+      return std::log2(a);
+    case MathOp::rsqrt:
+      return 1 / std::sqrt(a);
+    case MathOp::sigmoid:
+      return 1 / (1 + std::exp(-a));
+    case MathOp::tanh:
+      return std::tanh(a);
+    case MathOp::erf:
+      return std::erf(a);
+    case MathOp::sin:
+      return std::sin(a);
+    case MathOp::cos:
+      return std::cos(a);
+    default:
+      ADD_FAILURE() << to_string(op);
+      return 0;
+  }
 }
 
 }  // namespace kernbench::data::reference

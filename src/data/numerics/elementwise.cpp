@@ -31,8 +31,7 @@ class Operand {
   const T* next(std::size_t n) {
     if (reader_.constant()) return values_.data();
     if (!reader_.contiguous()) {
-      reader_.read(n, raw_.data());
-      load(dtype_, raw_.data(), n, values_.data());
+      gather(n);
       return values_.data();
     }
     const std::byte* here = reader_.here();
@@ -43,10 +42,21 @@ class Operand {
   }
 
  private:
+  /// The next `n` elements into values_. An element as it is stored can be wider than T (i64 beside a float), so raw_
+  /// holds a number of elements that depends on the dtype.
+  void gather(std::size_t n) {
+    const std::size_t capacity = raw_.size() / static_cast<std::size_t>(itemsize(dtype_));
+    for (std::size_t done = 0; done < n; done += capacity) {
+      const auto count = std::min(n - done, capacity);
+      reader_.read(count, raw_.data());
+      load(dtype_, raw_.data(), count, values_.data() + done);
+    }
+  }
+
   DType dtype_;
   StridedReader reader_;
   alignas(64) std::array<T, kBlock> values_;
-  alignas(64) std::array<std::byte, kBlock * sizeof(T)> raw_;
+  alignas(64) std::array<std::byte, kBlock * sizeof(T)> raw_;  // as stored, before conversion
 };
 
 template <class Body>
