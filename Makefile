@@ -35,7 +35,7 @@ test:
 	@cmake --preset release -DKERNBENCH_TESTS=ON > /dev/null
 	@echo "building the program and its tests (minutes if from nothing)"
 	@cmake --build --preset release $(quietly)
-	@ctest --preset release -j2
+	@ctest --preset release -j2; failed=$$?; python3 scripts/skipped_tests.py build/release; exit $$failed
 
 test-slow:
 	@scripts/setup.sh test
