@@ -14,6 +14,7 @@
 docs/python.md is the guide.
 """
 try:
+    import numpy as _numpy
     from . import _core
 except ImportError as _error:
     from ._interpreter import explain

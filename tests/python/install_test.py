@@ -34,6 +34,12 @@ def test_a_module_of_another_interpreter_is_named(package):
     assert "_core.cpython-27-x86_64-linux-gnu.so" in said and "-DPython_EXECUTABLE" in said
 
 
+def test_import_without_numpy_names_numpy_and_the_remedy(package):
+    (package / "numpy.py").write_text("raise ModuleNotFoundError(\"No module named 'numpy'\", name='numpy')")
+    said = import_from(package)
+    assert "kernbench needs NumPy" in said and "apt-get install python3-numpy" in said and "interpreter it was built for" not in said
+
+
 def test_the_command_line_is_the_packages_too():
     done = subprocess.run([sys.executable, "-m", "kernbench", "run", "--bench", "ccl-allreduce", "--topology", "small", "--verify-data"],
                           text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
