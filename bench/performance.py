@@ -199,12 +199,14 @@ def beside(table):
     return f"""
 ## Beside others
 What a user would write instead, on the same computer. **SimPy**: the same model as processes in Python; checksums of all times are equal, so it is the same
-work. **A bare event queue**: `std::priority_queue` of the same events, in C++, with nothing around it. **OpenBLAS** computes the numbers of a product in
-one thread, in another order of sums. **The 256-rank ring** is everything a verified all-reduce does (recording, memories, links, numbers) beside
-SimPy passing as many bare messages round a ring. Cycle-stepping simulators of systolic arrays (ONNXim) and simulators of collectives without kernels
-and memories (ASTRA-sim) do less or other work for each event; [validation](validation.md) sets their results beside ours. The ring of a collective simulator
-costs a tenth of ours for each message, because nothing but the message is modelled. A `>=` or a target is what we hold ourselves to. Rates and ratios
-depend on the processor: one that is quick at interpreting Python brings SimPy closer. A ratio that is below its target on this computer stands as it is.
+work. **A bare event queue**: KernBench's own event queue (a timing wheel) with the same events and no processes around it. **A binary heap**: the same
+with `std::priority_queue`. **OpenBLAS** computes the numbers of a product in one thread, in another order of sums. **The 256-rank ring** is everything a
+verified all-reduce does (recording, memories, links, numbers) beside SimPy passing as many bare messages round a ring. Cycle-stepping simulators of
+systolic arrays (ONNXim) and simulators of collectives without kernels and memories (ASTRA-sim) do less or other work for each event; their speed was not
+measured here, and [validation](validation.md) sets their results beside ours. `>=`, `<=` and "target" give what we hold ourselves to, and a figure that
+does not reach its target is marked *missed*. Rates and ratios depend on the processor: one that is quick at interpreting Python brings SimPy closer.
+Moving a message in one piece is not always faster than packet by packet: it is slower where the packets of several streams cross the same links, as
+for the slices of the next cube below.
 
 ```
 {table.read_text().rstrip()}
