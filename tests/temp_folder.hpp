@@ -3,20 +3,26 @@
 
 #include <stdlib.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <iterator>
 #include <string>
+#include <system_error>
 
 namespace kernbench::testing {
 
-/// Empty at first; goes with its contents.
+/// Below the folder for temporary files (TMPDIR). Empty at first, removed with its contents.
 class TempFolder {
  public:
   TempFolder() {
     std::string name = (std::filesystem::temp_directory_path() / "kernbench_XXXXXX").string();
-    path_ = ::mkdtemp(name.data());
+    if (::mkdtemp(name.data()) == nullptr) throw std::system_error(errno, std::generic_category(), name);
+    path_ = name;
   }
-  ~TempFolder() { std::filesystem::remove_all(path_); }
+  ~TempFolder() {
+    std::error_code error;  // a folder that is gone already is no reason to end the test program
+    std::filesystem::remove_all(path_, error);
+  }
   TempFolder(const TempFolder&) = delete;
   TempFolder& operator=(const TempFolder&) = delete;
 

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -34,7 +33,7 @@ int open_or_refuse(const std::string& path, int flags) {
 
 Folder::Folder(const std::string& path) : path_(path) {
   make("");
-  lock();
+  lock_.emplace(path_);
   points_ = open_or_refuse(file("points.jsonl"), O_RDWR | O_APPEND);
   sync_.emplace(points_);
   read_points();
@@ -43,22 +42,12 @@ Folder::Folder(const std::string& path) : path_(path) {
 Folder::~Folder() {
   sync_.reset();
   if (points_ >= 0) ::close(points_);
-  if (lock_ >= 0) ::close(lock_);
 }
 
 void Folder::make(const std::string& name) const {
   std::error_code error;
   std::filesystem::create_directories(file(name), error);
   if (error) refuse_folder(file(name), error.message(), "give a folder that can be written with -o");
-}
-
-void Folder::leave() const { ::close(lock_); }
-
-void Folder::lock() {
-  lock_ = open_or_refuse(file(".lock"), O_RDWR);
-  if (::flock(lock_, LOCK_EX | LOCK_NB) == 0) return;
-  ::close(lock_);
-  refuse_folder(path_, "another sweep works in this folder", "wait for it, or give another folder with -o");
 }
 
 void Folder::read_points() {

@@ -6,12 +6,13 @@
 #include <string>
 
 #include "sweep/background_sync.hpp"
+#include "sweep/folder_lock.hpp"
 
 namespace kernbench::sweep {
 
 class Folder {
  public:
-  /// Makes the folder if it is not there, and keeps others out for its life. A line that a kill has cut off is dropped.
+  /// Makes the folder if it does not exist, and locks it for as long as this object lives. A line that a kill has cut off is dropped.
   /// InputError (`sweep.folder`) if another sweep works in it, it cannot be written, or its points are damaged.
   explicit Folder(const std::string& path);
   ~Folder();
@@ -27,15 +28,13 @@ class Folder {
   std::string file(const std::string& name) const { return path_ + "/" + name; }
   /// A folder inside; nothing if it is there.
   void make(const std::string& name) const;
-  /// For a child of this process, which must not keep others out.
-  void leave() const;
 
  private:
-  void lock();
   void read_points();
 
   const std::string path_;
-  int lock_ = -1, points_ = -1;
+  std::optional<FolderLock> lock_;
+  int points_ = -1;
   std::optional<BackgroundSync> sync_;  // of the points
   std::map<std::string, std::string> lines_;
 };

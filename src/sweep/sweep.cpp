@@ -72,8 +72,7 @@ class SweepRun {
     std::unique_ptr<Workers> own;
     if (options_.workers == nullptr)
       own = forked_workers(
-          jobs, [this](std::size_t i) { return run_point(plan_, plan_.points[i], keys_[i], registry_); },
-          [this] { folder_.leave(); });
+          jobs, [this](std::size_t i) { return run_point(plan_, plan_.points[i], keys_[i], registry_); });
     Workers* const workers = own ? own.get() : options_.workers;
     std::vector<std::optional<std::size_t>> at_work(static_cast<std::size_t>(workers->count()));
     const auto give_next = [&](std::size_t worker) {

@@ -58,8 +58,7 @@ std::string how_it_ended(int status) {
 
 class ForkedWorkers final : public Workers {
  public:
-  ForkedWorkers(int count, Work work, std::function<void()> in_child)
-      : work_(std::move(work)), in_child_(std::move(in_child)), children_(static_cast<std::size_t>(count)) {
+  ForkedWorkers(int count, Work work) : work_(std::move(work)), children_(static_cast<std::size_t>(count)) {
     for (Child& child : children_) start(child);
   }
   ~ForkedWorkers() override {
@@ -120,7 +119,6 @@ class ForkedWorkers final : public Workers {
     ::signal(SIGINT, SIG_IGN);              // the parent decides
     for (const Child& other : children_)
       if (other.fd >= 0) ::close(other.fd);
-    in_child_();
     serve(ends[1]);
   }
 
@@ -138,14 +136,13 @@ class ForkedWorkers final : public Workers {
   }
 
   const Work work_;
-  const std::function<void()> in_child_;
   std::vector<Child> children_;
 };
 
 }  // namespace
 
-std::unique_ptr<Workers> forked_workers(int count, Work work, std::function<void()> in_child) {
-  return std::make_unique<ForkedWorkers>(count, std::move(work), std::move(in_child));
+std::unique_ptr<Workers> forked_workers(int count, Work work) {
+  return std::make_unique<ForkedWorkers>(count, std::move(work));
 }
 
 }  // namespace kernbench::sweep

@@ -28,8 +28,7 @@ class Workers {
 /// What a worker does with the number of a point: run it, and return its line.
 using Work = std::function<std::string(std::size_t)>;
 
-/// Processes that are copies of this one, started now. They end with it. `in_child` is called first in each of them. One
-/// that dies is replaced.
-std::unique_ptr<Workers> forked_workers(int count, Work work, std::function<void()> in_child);
+/// Processes that are copies of this one, started now. They end with it. One that dies is replaced.
+std::unique_ptr<Workers> forked_workers(int count, Work work);
 
 }  // namespace kernbench::sweep

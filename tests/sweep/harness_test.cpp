@@ -1,9 +1,7 @@
 #include "sweep/harness.hpp"
 
 #include <gmock/gmock.h>
-#include <unistd.h>
 
-#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -12,6 +10,7 @@
 #include "kernbench/error.hpp"
 #include "sweep/csv.hpp"
 #include "sweep/sweep.hpp"
+#include "temp_folder.hpp"
 
 namespace kernbench::sweep::harness_test {
 namespace {
@@ -22,12 +21,6 @@ using Json = nlohmann::json;
 
 class Harnesses : public ::testing::Test {
  protected:
-  Harnesses() : folder_(::testing::TempDir() + "/kb_harness_" + std::to_string(::getpid())) {
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directories(folder_);
-  }
-  ~Harnesses() override { std::filesystem::remove_all(folder_); }
-
   /// Runs a sweep and returns one of its files.
   std::string file_of(const std::string& plan, const std::string& file) const {
     const Registry registry = builtin_registry();
@@ -39,7 +32,8 @@ class Harnesses : public ::testing::Test {
     return folder_ + "/curve.csv";
   }
 
-  const std::string folder_;
+  const testing::TempFolder temp_;
+  const std::string folder_ = temp_.path().string();
 };
 
 constexpr const char* kProducts =

@@ -1,24 +1,19 @@
 #include "sweep/sweep.hpp"
 
 #include <gmock/gmock.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
-#include <random>
-#include <set>
 #include <sstream>
 
-#include "base/file.hpp"
 #include "kernbench/error.hpp"
 #include "sweep/background_sync.hpp"
 #include "sweep/machines.hpp"
+#include "sweep/odd_bench.hpp"
+#include "temp_folder.hpp"
 
 namespace kernbench::sweep::sweep_test {
 namespace {
@@ -26,33 +21,10 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-/// What ships, and a bench that does what its option says: 13 fails, 17 ends its process.
-const Registry& registry() {
-  static const Registry made = [] {
-    Registry r = builtin_registry();
-    r.benches.add({"odd",
-                   "for tests",
-                   {Param::integer("n", 1, {0, 1000}, "what to do")},
-                   [](Torch& torch, const Options& options, BenchReport& report) {
-                     const auto n = options.integer("n");
-                     if (n == 17) ::raise(SIGKILL);
-                     if (n == 13) throw InputError({"odd.n", "n", "13 brings bad luck", "take another"});
-                     const Tensor x = torch.zeros({n + 1}, DType::f32);
-                     torch.synchronize();
-                     report.result("twice", 2 * n);
-                   }});
-    return r;
-  }();
-  return made;
-}
+const Registry& registry() { return registry_with_odd_bench(); }
 
-class Sweeps : public ::testing::Test {
+class Sweep : public ::testing::Test {
  protected:
-  Sweeps() : folder_(::testing::TempDir() + "/kb_sweep_" + std::to_string(::getpid())) {
-    std::filesystem::remove_all(folder_);
-  }
-  ~Sweeps() override { std::filesystem::remove_all(folder_); }
-
   Plan plan(const std::string& text) const { return read_plan(text, "s.yaml", registry()); }
   SweepOutcome run(const std::string& text, int jobs = 1, const std::string& in = "a",
                    bool fail_fast = false) const {
@@ -64,12 +36,13 @@ class Sweeps : public ::testing::Test {
     return out.str();
   }
 
-  const std::string folder_;
+  const testing::TempFolder temp_;
+  const std::string folder_ = temp_.path().string();
 };
 
 constexpr const char* kOdd = "bench: odd\nvary: {n: [1, 2, 3]}\ncolumns: [results.twice]\n";
 
-TEST_F(Sweeps, WriteATableInTheOrderOfThePlan) {
+TEST_F(Sweep, WritesATableInTheOrderOfThePlan) {
   const SweepOutcome outcome = run(kOdd);
   EXPECT_EQ(outcome.points, 3u);
   EXPECT_EQ(outcome.run, 3u);
@@ -77,7 +50,7 @@ TEST_F(Sweeps, WriteATableInTheOrderOfThePlan) {
   EXPECT_EQ(text_of("results.csv"), "n,ok,results.twice,error\n1,true,2,\n2,true,4,\n3,true,6,\n");
 }
 
-TEST_F(Sweeps, RunNothingTwice) {
+TEST_F(Sweep, RunsNoPointTwice) {
   run(kOdd);
   const SweepOutcome more = run("bench: odd\nvary: {n: [3, 4]}\ncolumns: [results.twice, total_ns]\n");
   EXPECT_EQ(more.known, 1u);
@@ -85,7 +58,7 @@ TEST_F(Sweeps, RunNothingTwice) {
   EXPECT_THAT(text_of("results.csv"), StartsWith("n,ok,results.twice,total_ns,error\n3,true,6,"));
 }
 
-TEST_F(Sweeps, OfRealBenchesSumUpTheirLaunches) {
+TEST_F(Sweep, ColumnOfAShippedBenchIsTheSumOverItsLaunches) {
   run("bench: gpt3-qkv\nvary: {tokens: [1]}\ncolumns: [pe_exec_ns, launches, nonsense]\n");
   std::istringstream rows(text_of("results.csv"));
   std::string row;
@@ -97,7 +70,7 @@ TEST_F(Sweeps, OfRealBenchesSumUpTheirLaunches) {
   EXPECT_THAT(row, StartsWith("1,true," + nlohmann::json(sum).dump() + ","));
 }
 
-TEST_F(Sweeps, GiveTheSameTableWithOneAndManyJobs) {
+TEST_F(Sweep, GivesTheSameTableWithOneAndManyJobs) {
   const std::string text =
       "bench: matmul-composite\nvary: {variant: [ref_ref, load_ref], M: {from: 32, to: 128, times: 2}, "
       "cube.hbm.access_ns: [0, 20]}\n"
@@ -107,7 +80,7 @@ TEST_F(Sweeps, GiveTheSameTableWithOneAndManyJobs) {
   EXPECT_EQ(text_of("results.csv", "one"), text_of("results.csv", "three"));
 }
 
-TEST_F(Sweeps, KeepPointsThatFailAndGoOn) {
+TEST_F(Sweep, KeepsPointsThatFailAndGoesOn) {
   const std::string text = "bench: odd\nvary: {n: [12, 13, 17, 18]}\ncolumns: [results.twice]\n";
   const SweepOutcome outcome = run(text, 2);
   EXPECT_EQ(outcome.run, 4u);
@@ -120,7 +93,7 @@ TEST_F(Sweeps, KeepPointsThatFailAndGoOn) {
   EXPECT_EQ(run(text).run, 0u) << "they are known to fail";
 }
 
-TEST_F(Sweeps, StopAtTheFirstFailureIfAsked) {
+TEST_F(Sweep, StopsAtTheFirstFailureWithFailFast) {
   const SweepOutcome outcome = run("bench: odd\nvary: {n: [13, 1, 2, 3]}\n", 1, "a", true);
   EXPECT_EQ(outcome.run, 1u);
 }
@@ -147,21 +120,21 @@ class WatchingWorkers final : public Workers {
   std::string line_;
 };
 
-TEST_F(Sweeps, HaveAPointInTheirFolderBeforeItsWorkerGoesOn) {
+TEST_F(Sweep, HasAPointInItsFolderBeforeItsWorkerGetsTheNext) {
   const Plan three = plan(kOdd);
   WatchingWorkers workers(work_of(three, registry()), folder_ + "/a/points.jsonl");
   run_sweep(three, folder_ + "/a", registry(), {.workers = &workers});
   EXPECT_THAT(workers.lines_when_given, ::testing::ElementsAre(0, 1, 2));
 }
 
-TEST(BackgroundSync, SaysWhatWentWrong) {
+TEST(BackgroundSync, ReturnsTheErrorOfASyncThatFailed) {
   BackgroundSync none(-1);
   EXPECT_EQ(none.finish(), 0);  // nothing was asked for
   none.request();
   EXPECT_EQ(none.finish(), EBADF);
 }
 
-TEST(Machines, AreLoadedOnceForEqualValues) {
+TEST(Machines, AreLoadedOnceForEqualOverrides) {
   Machines machines("small", registry().components);
   const auto wide = machines.with({"sip.cube_mesh.w=4"});
   EXPECT_EQ(wide->cube_mesh().x, 4);
@@ -171,7 +144,7 @@ TEST(Machines, AreLoadedOnceForEqualValues) {
   EXPECT_EQ(machines.with({"sip.cube_mesh.w=4"}), wide);
 }
 
-TEST_F(Sweeps, ExcludeEachOtherInAFolder) {
+TEST_F(Sweep, IsRefusedInAFolderInWhichAnotherSweepWorks) {
   const Folder held(folder_ + "/a");
   try {
     run(kOdd);
@@ -181,7 +154,7 @@ TEST_F(Sweeps, ExcludeEachOtherInAFolder) {
   }
 }
 
-TEST_F(Sweeps, DropALineThatWasCutOffAndRefuseOneThatIsDamaged) {
+TEST_F(Sweep, DropsALineThatWasCutOffAndRefusesOneThatIsDamaged) {
   run(kOdd);
   const std::string good = text_of("points.jsonl"), file = folder_ + "/a/points.jsonl";
   std::ofstream(file, std::ios::trunc) << good.substr(0, good.size() - 5);
@@ -189,41 +162,6 @@ TEST_F(Sweeps, DropALineThatWasCutOffAndRefuseOneThatIsDamaged) {
   EXPECT_EQ(std::ranges::count(text_of("points.jsonl"), '\n'), 3);
   std::ofstream(file, std::ios::trunc) << "nonsense\n" << good;
   EXPECT_THROW(run(kOdd), InputError);
-}
-
-/// Runs the sweep in a process of its own and kills that after a while; whether it had ended before.
-bool killed_after(const Plan& plan, const std::string& folder, int microseconds) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    run_sweep(plan, folder, registry(), {.jobs = 2});
-    ::_exit(0);
-  }
-  ::usleep(static_cast<useconds_t>(microseconds));
-  ::kill(child, SIGKILL);
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  return WIFEXITED(status);
-}
-
-/// A killed sweep's workers may still hold nothing: the lock is free at once.
-TEST_F(Sweeps, ThatAreKilledGoOnAndEndWithTheSameTable) {
-  std::string values;
-  for (int n = 1; n <= 60; ++n)
-    values += (n > 1 ? "," : "") + std::to_string(n == 13 || n == 17 ? 900 + n : n);
-  const std::string text = "bench: odd\nvary: {n: [" + values + "]}\ncolumns: [results.twice, total_ns]\n";
-  run(text, 2, "whole");
-  std::mt19937 random(7);
-  for (int i = 0; i < 20; ++i)
-    killed_after(plan(text), folder_ + "/a", 500 + static_cast<int>(random() % 12000));
-  run(text, 2);
-  EXPECT_EQ(text_of("results.csv"), text_of("results.csv", "whole"));
-  std::istringstream lines(text_of("points.jsonl"));
-  std::set<std::string> keys;
-  std::size_t count = 0;
-  for (std::string line; std::getline(lines, line); ++count)
-    keys.insert(nlohmann::json::parse(line)["key"].get<std::string>());
-  EXPECT_EQ(count, 60u);
-  EXPECT_EQ(keys.size(), 60u);
 }
 
 }  // namespace
