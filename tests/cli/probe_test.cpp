@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "cli/run_program.hpp"
+#include "temp_folder.hpp"
 
 namespace kernbench::probe_test {
 namespace {
@@ -41,15 +42,15 @@ void expect_parts_add_up(const json& result) {
 }
 
 TEST(Probe, JsonTakesAFileLikeEverywhere) {
-  const auto file = std::filesystem::temp_directory_path() / "kernbench-probe.json";
+  const testing::TempFolder folder;
+  const std::string file = folder.file("probe.json");
   const std::vector<std::string> words = {"probe", "latency", "sip0.cube0.pe0", "sip0.cube0.hbm_ctrl.pe0"};
   auto command = words;
   command.insert(command.begin(), KERNBENCH_BINARY);
   const std::string text = expect_success(run_program(command));
-  command.insert(command.end(), {"--json", file.string()});
+  command.insert(command.end(), {"--json", file});
   EXPECT_EQ(expect_success(run_program(command)), text);
   EXPECT_EQ(json::parse(std::ifstream(file))["op"], "read");
-  std::filesystem::remove(file);
 }
 
 TEST(ProbeCommand, BareRunsTheCatalogueAndEndsWithItsVerdicts) {
@@ -156,9 +157,9 @@ TEST(ProbeCommand, TheMachineCanBeChosenAndChanged) {
 }
 
 TEST(ProbeCommand, MatrixDrawsAHeatMapOfAllPairs) {
-  const fs::path file = fs::path(::testing::TempDir()) / "kernbench_heat.svg";
-  const json m =
-      probe_json({"matrix", "--topology", "small", "--from", "pe", "--to", "hbm", "-o", file.string()});
+  const testing::TempFolder folder;
+  const std::string file = folder.file("heat.svg");
+  const json m = probe_json({"matrix", "--topology", "small", "--from", "pe", "--to", "hbm", "-o", file});
   EXPECT_EQ(m["from"].size(), 32u);
   EXPECT_EQ(m["values"].size(), 32u);
   EXPECT_EQ(m["values"][0][0], 13.254);  // 64 B of its own slice: a router each way, 4 ps, a burst, 0.25 ns
@@ -166,7 +167,6 @@ TEST(ProbeCommand, MatrixDrawsAHeatMapOfAllPairs) {
   svg << std::ifstream(file).rdbuf();
   EXPECT_THAT(svg.str(), StartsWith("<svg "));
   EXPECT_THAT(svg.str(), HasSubstr("sip0.cube3.pe7.pe_dma → sip0.cube0.hbm_ctrl.pe2"));
-  fs::remove(file);
 }
 
 /// The value of an attribute after some place in an SVG.

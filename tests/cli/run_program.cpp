@@ -3,28 +3,48 @@
 #include <gmock/gmock.h>
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
-#include <cstdio>
+#include <cerrno>
 #include <cstdlib>
 #include <regex>
+#include <system_error>
+
+#include "forked.hpp"
 
 namespace kernbench {
 namespace {
 
-std::string content(std::FILE* file) {
-  std::string text;
-  std::rewind(file);
-  std::array<char, 4096> buffer{};
-  while (const std::size_t n = std::fread(buffer.data(), 1, buffer.size(), file))
-    text.append(buffer.data(), n);
-  return text;
-}
+/// A file in memory, which no folder has to hold.
+class MemoryFile {
+ public:
+  MemoryFile() : fd_(::memfd_create("output of a program", MFD_CLOEXEC)) {
+    if (fd_ < 0) throw std::system_error(errno, std::generic_category(), "memfd_create");
+  }
+  ~MemoryFile() { ::close(fd_); }
+  MemoryFile(const MemoryFile&) = delete;
+  MemoryFile& operator=(const MemoryFile&) = delete;
 
-void redirect(int stream, const std::string& to, std::FILE* kept) {
+  int descriptor() const { return fd_; }
+  std::string content() const {
+    std::string text;
+    std::array<char, 4096> buffer{};
+    while (true) {
+      const ssize_t n = ::pread(fd_, buffer.data(), buffer.size(), static_cast<off_t>(text.size()));
+      if (n < 0) throw std::system_error(errno, std::generic_category(), "output of a program");
+      if (n == 0) return text;
+      text.append(buffer.data(), static_cast<std::size_t>(n));
+    }
+  }
+
+ private:
+  int fd_;
+};
+
+void redirect(int stream, const std::string& to, const MemoryFile& kept) {
   if (to == "closed") {
     ::close(stream);
   } else if (to == "gone") {
@@ -33,20 +53,18 @@ void redirect(int stream, const std::string& to, std::FILE* kept) {
     ::close(ends[0]);
     ::dup2(ends[1], stream);
   } else {
-    ::dup2(to.empty() ? ::fileno(kept) : ::open(to.c_str(), O_WRONLY), stream);
+    ::dup2(to.empty() ? kept.descriptor() : ::open(to.c_str(), O_WRONLY), stream);
   }
 }
 
 }  // namespace
 
 Outcome run_program(const std::vector<std::string>& command, const RunOptions& options) {
-  std::FILE* out = std::tmpfile();
-  std::FILE* err = std::tmpfile();
+  const MemoryFile out, err;
   std::vector<char*> argv;
   for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
-  const pid_t child = ::fork();
-  if (child == 0) {
+  testing::Forked child([&] {
     redirect(STDOUT_FILENO, options.stdout_to, out);
     redirect(STDERR_FILENO, options.stderr_to, err);
     if (options.largest_file > 0) {
@@ -56,13 +74,9 @@ Outcome run_program(const std::vector<std::string>& command, const RunOptions& o
     }
     ::execv(argv[0], argv.data());
     ::_exit(127);
-  }
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  Outcome outcome{WIFEXITED(status) ? WEXITSTATUS(status) : -1, content(out), content(err)};
-  std::fclose(out);
-  std::fclose(err);
-  return outcome;
+  });
+  const int status = child.wait();
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, out.content(), err.content()};
 }
 
 Outcome kernbench_with(std::vector<std::string> words, const RunOptions& options) {

@@ -1,10 +1,10 @@
 // `kernbench run` from outside: output, files, exit codes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <signal.h>
-#include <sys/wait.h>
+#include <sched.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -13,6 +13,7 @@
 #include "cli/progress.hpp"
 #include "cli/run_program.hpp"
 #include "cli/run_text.hpp"
+#include "forked.hpp"
 #include "kernbench/saved_run.hpp"
 #include "temp_folder.hpp"
 
@@ -291,19 +292,17 @@ bool catches(pid_t process, int signal) {
 
 /// Interrupts the run as soon as it listens; its exit code.
 int interrupted(const fs::path& folder, std::vector<const char*> words) {
-  const pid_t child = ::fork();
-  if (child == 0) {
+  testing::Forked child([&] {
     if (::chdir(folder.c_str()) != 0) ::_exit(127);
     ::close(STDERR_FILENO);
     words.insert(words.begin(), {"kernbench", "run", "--json", "out.json", "--quiet", "--bench"});
     words.push_back(nullptr);
     ::execv(KERNBENCH_BINARY, const_cast<char**>(words.data()));
     ::_exit(127);
-  }
-  while (!catches(child, SIGINT)) ::usleep(1000);
-  ::kill(child, SIGINT);
-  int status = 0;
-  ::waitpid(child, &status, 0);
+  });
+  while (!catches(child.pid(), SIGINT) && !child.has_ended()) ::sched_yield();
+  child.kill(SIGINT);
+  const int status = child.wait();
   EXPECT_TRUE(WIFEXITED(status));
   return WEXITSTATUS(status);
 }

@@ -1,9 +1,9 @@
 // Who takes part: PEs, some ranks, rows and columns of a mesh, and what ccl.yaml says of it.
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
 #include "dist_world.hpp"
+#include "temp_folder.hpp"
 
 namespace kernbench::dist::group_test {
 namespace {
@@ -155,20 +155,16 @@ TEST(SomeRanks, AreCheckedWhenTheGroupIsMade) {
 class Folder {
  public:
   explicit Folder(const std::string& ccl) {
-    char name[] = "/tmp/kernbench-group-XXXXXX";
-    folder_ = ::mkdtemp(name);
-    std::ofstream(folder_ / "ccl.yaml") << ccl;
-    std::filesystem::current_path(folder_);
+    std::ofstream(folder_.file("ccl.yaml")) << ccl;
+    std::filesystem::current_path(folder_.path());
   }
-  ~Folder() {
-    std::filesystem::current_path(before_);
-    std::filesystem::remove_all(folder_);
-  }
+  ~Folder() { std::filesystem::current_path(before_); }
   Folder(const Folder&) = delete;
   Folder& operator=(const Folder&) = delete;
 
  private:
-  std::filesystem::path before_ = std::filesystem::current_path(), folder_;
+  const std::filesystem::path before_ = std::filesystem::current_path();
+  const testing::TempFolder folder_;
 };
 
 TEST(CclFile, OfTheCurrentFolderIsUsedUnlessAnotherIsNamed) {

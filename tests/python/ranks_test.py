@@ -1,13 +1,10 @@
 """Ranks in Python: threads that hand a baton on, with the results of C++."""
-import _thread
 import gc
 import os
-import signal
 import subprocess
 import sys
 import textwrap
 import threading
-import time
 import traceback
 
 import numpy as np
@@ -169,12 +166,13 @@ def test_a_missing_member_is_told():
 
 
 CTRL_C = """
-import os, signal, sys, threading, time, kernbench as kb
+import os, signal, sys, threading, kernbench as kb
 where = sys.argv[1]
-def later():
-    time.sleep(0.5)
+running = threading.Event()
+def interrupt():
+    running.wait()
     os.kill(os.getpid(), signal.SIGINT)
-threading.Thread(target=later, daemon=True).start()
+threading.Thread(target=interrupt, daemon=True).start()
 
 def copy(x, tl):
     for _ in range(2000):
@@ -185,6 +183,7 @@ try:
         def fn(rank):
             torch.ahbm.set_device(rank)
             x = torch.zeros(64, "f32")
+            running.set()
             while True:
                 if where == "python":
                     sum(range(1000))

@@ -1,13 +1,11 @@
 // Whatever happens while a run is saved, there is a whole file or none.
 #include <gtest/gtest.h>
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include <sys/resource.h>
 
-#include <chrono>
+#include <csignal>
 #include <fstream>
-#include <thread>
 
+#include "forked.hpp"
 #include "full_disk.hpp"
 #include "kernbench/error.hpp"
 #include "report/saved.hpp"
@@ -68,30 +66,23 @@ TEST_F(Saving, KeepsThePermissionsOfTheFileItReplaces) {
   EXPECT_EQ(fs::status(db()).permissions(), fs::perms::owner_read | fs::perms::owner_write);
 }
 
-/// Whether a process has a file of this folder open.
-bool has_open(pid_t pid, const std::string& folder) {
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(fmt::format("/proc/{}/fd", pid), error))
-    if (fs::read_symlink(entry, error).string().starts_with(folder)) return true;
-  return false;
-}
-
-TEST_F(Saving, KilledInTheMiddleLeavesNoFile) {
-  fs::create_directory(file("sub"));
-  const std::string folder = file("sub");
-  const pid_t saver = ::fork();
-  if (saver == 0) {
-    save_shipped("matmul-composite", {"M=512", "N=512"}, folder + "/run.db");
-    ::_exit(0);
+// The kernel kills the process when the file grows beyond its limit: at the first byte, in the middle, near the end.
+TEST_F(Saving, AProcessKilledWhileItSavesLeavesNoFile) {
+  save_shipped("matmul-composite", {"M=128"}, db());
+  const auto whole = static_cast<rlim_t>(fs::file_size(db()));
+  fs::remove(db());
+  for (const rlim_t bytes : {rlim_t{0}, whole / 4, whole / 2, whole - 1}) {
+    testing::Forked saver([&] {
+      const rlimit limit{bytes, bytes}, no_core{0, 0};
+      ::setrlimit(RLIMIT_CORE, &no_core);
+      ::setrlimit(RLIMIT_FSIZE, &limit);
+      save_shipped("matmul-composite", {"M=128"}, db());
+    });
+    const int status = saver.wait();
+    ASSERT_TRUE(WIFSIGNALED(status)) << bytes << " bytes: it ended with " << WEXITSTATUS(status);
+    EXPECT_EQ(WTERMSIG(status), SIGXFSZ);
+    EXPECT_EQ(files(), 0u) << bytes << " bytes";
   }
-  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (!has_open(saver, folder) && std::chrono::steady_clock::now() < give_up)
-    std::this_thread::sleep_for(std::chrono::microseconds(200));
-  ::kill(saver, SIGKILL);
-  int status = 0;
-  ::waitpid(saver, &status, 0);
-  ASSERT_TRUE(WIFSIGNALED(status)) << "it was done before it could be killed";
-  EXPECT_TRUE(fs::is_empty(folder));
 }
 
 }  // namespace

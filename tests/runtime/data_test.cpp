@@ -1,4 +1,5 @@
 #include <cmath>
+#include <filesystem>
 #include <random>
 
 #include "runtime/engine.hpp"
@@ -98,7 +99,7 @@ TEST(Data, ReadsWithOtherDevicesAtWork) {
 TEST(Data, TheSameOnDiskAsInMemory) {
   std::vector<std::uint64_t> hashes;
   for (const LogStorage storage : {LogStorage::memory, LogStorage::disk}) {
-    Torch torch(small(), {.log = storage, .log_folder = ::testing::TempDir()});
+    Torch torch(small(), {.log = storage, .log_folder = std::filesystem::temp_directory_path().string()});
     Tensor x = torch.zeros({32}, i32, kColumns);
     for (int i = 1; i <= 3; ++i) {
       torch.launch("add", add, x, 1);
@@ -165,7 +166,8 @@ TEST(NoDataMode, OfATensorThatIsWrittenInPartsTheOthersStayKnown) {
 // On two SIPs, with launches whose programs have gone when the hash is asked for, and sends that end in another partition.
 TEST(NoDataMode, HashAndSummaryAreTheSameWhereverRecordsAreKept) {
   const auto told = [](LogStorage log) {
-    Torch torch(small(), {.data = false, .log = log, .log_folder = ::testing::TempDir()});
+    Torch torch(small(),
+                {.data = false, .log = log, .log_folder = std::filesystem::temp_directory_path().string()});
     Tensor x = torch.from_numpy(counting({32}), kColumns);
     for (int i = 0; i < 3; ++i) torch.wait(torch.launch("add", add, x, 1));
     const trace::Summary summary = torch.log_summary();
@@ -383,7 +385,9 @@ void add_together(tl::Context& tl, tl::Ptr x, int times) {
 // 2 · 1000 · (load, add, store) records: enough for a thread of their own, in memory and from disk.
 TEST(Hazards, AreTheSameIfTheyAreLookedForWhileNumbersAreComputed) {
   const auto run = [](bool beside, LogStorage log) {
-    Torch torch(small(), {.hazards = beside, .log = log, .log_folder = ::testing::TempDir()});
+    Torch torch(
+        small(),
+        {.hazards = beside, .log = log, .log_folder = std::filesystem::temp_directory_path().string()});
     Tensor x = torch.zeros({64}, i32, {}, "shared");
     torch.launch({"together", Grid{2, 1}}, add_together, x, 1000);
     const NdArray numbers = x.numpy();

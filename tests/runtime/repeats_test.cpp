@@ -1,6 +1,7 @@
 // What comes again in the same state is taken over: the run is the same to the last record.
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <random>
 #include <string>
 #include <vector>
@@ -189,7 +190,8 @@ TEST(Repeats, HazardsAndLogsOnDiskOrNowhereAreTheSame) {
     }
   };
   for (const LogStorage log : {LogStorage::memory, LogStorage::disk, LogStorage::none}) {
-    const auto both = run_both(program, {.data = false, .log = log, .log_folder = "/tmp"});
+    const auto both = run_both(
+        program, {.data = false, .log = log, .log_folder = std::filesystem::temp_directory_path().string()});
     EXPECT_EQ(both.skipped, both.simulated);
     EXPECT_GE(both.taken_over, 5u);
   }

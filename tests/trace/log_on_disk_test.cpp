@@ -1,28 +1,14 @@
-#include <filesystem>
-
 #include "full_disk.hpp"
+#include "temp_folder.hpp"
 #include "trace/random_run.hpp"
 
 namespace kernbench::trace::log_on_disk_test {
 namespace {
 
-namespace fs = std::filesystem;
-
-/// A folder of its own for each test, gone afterwards.
-class LogOnDisk : public ::testing::Test {
- protected:
-  LogOnDisk() { fs::create_directories(folder_); }
-  ~LogOnDisk() override { fs::remove_all(folder_); }
-
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
-
-  const fs::path folder_ =
-      fs::path(::testing::TempDir()) /
-      (std::string("kernbench_") + ::testing::UnitTest::GetInstance()->current_test_info()->name());
-};
+class LogOnDisk : public ::testing::Test, protected testing::TempFolder {};
 
 TEST_F(LogOnDisk, SpillsLongRunsToDiskChunkByChunk) {
-  OpLog log(2, {.storage = Storage::disk, .folder = folder_.string()});
+  OpLog log(2, {.storage = Storage::disk, .folder = path().string()});
   RunMaker names;
   names.program({0, 0, 0});
   constexpr std::uint32_t kCount = 3 * kChunkRecords + 5;
@@ -36,7 +22,7 @@ TEST_F(LogOnDisk, SpillsLongRunsToDiskChunkByChunk) {
 
 TEST_F(LogOnDisk, TheLogSoFarStaysAsItWasWhileMoreIsWritten) {
   for (const Storage storage : {Storage::memory, Storage::disk}) {
-    OpLog log(2, {.storage = storage, .folder = folder_.string()});
+    OpLog log(2, {.storage = storage, .folder = path().string()});
     RunMaker names;
     names.program({0, 0, 0});
     std::uint32_t written = 0;
@@ -57,7 +43,7 @@ TEST_F(LogOnDisk, TheLogSoFarStaysAsItWasWhileMoreIsWritten) {
 }
 
 TEST_F(LogOnDisk, AFullDiskWhileSimulatingIsAnError) {
-  OpLog log(1, {.storage = Storage::disk, .folder = folder_.string()});
+  OpLog log(1, {.storage = Storage::disk, .folder = path().string()});
   const testing::FullDisk limit(4096);
   EXPECT_THROW(for (std::uint32_t i = 0; i <= kChunkRecords; ++i)
                    log.append(0, RunMaker::record_of({.end = i}, i + 1)),
@@ -65,7 +51,7 @@ TEST_F(LogOnDisk, AFullDiskWhileSimulatingIsAnError) {
 }
 
 TEST_F(LogOnDisk, AFolderThatDoesNotExistIsAnError) {
-  EXPECT_THROW(OpLog(2, {.storage = Storage::disk, .folder = path("none")}), InputError);
+  EXPECT_THROW(OpLog(2, {.storage = Storage::disk, .folder = file("none")}), InputError);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Properties that hold for every run.
 #include "trace/random_run.hpp"
 
+#include <filesystem>
 #include <map>
 #include <set>
 
@@ -142,7 +143,7 @@ TEST(RandomRuns, TheSummaryAgreesWithANaiveCount) {
 TEST(RandomRuns, AreTheSameFromDisk) {
   for_many_runs([](const RandomRunOptions& options) {
     auto on_disk = options;
-    on_disk.log = {.storage = Storage::disk, .folder = ::testing::TempDir()};
+    on_disk.log = {.storage = Storage::disk, .folder = std::filesystem::temp_directory_path().string()};
     RandomRun in_memory(options), streamed(on_disk);
     const auto a = in_memory.finish(), b = streamed.finish();
     EXPECT_EQ(a.hash(), b.hash());

@@ -16,13 +16,13 @@ class Browser:
     """`with Browser(chromium) as browser: page = browser.open(url)`."""
 
     def __init__(self, chromium):
-        self.profile = tempfile.mkdtemp()
+        self.folder = tempfile.mkdtemp(prefix="kernbench-browser-")  # all that it writes
         command_read, self.out = os.pipe()
         self.inp, answer_write = os.pipe()
         # Chromium reads commands from descriptor 3 and answers on 4.
         start = 'exec 3<&%d 4>&%d "$@"' % (command_read, answer_write)
-        self.process = subprocess.Popen(["bash", "-c", start, "bash", chromium, *FLAGS, f"--user-data-dir={self.profile}", "about:blank"],
-                                        pass_fds=(command_read, answer_write), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.process = subprocess.Popen(["bash", "-c", start, "bash", chromium, *FLAGS, f"--user-data-dir={self.folder}", "about:blank"],
+                                        pass_fds=(command_read, answer_write), env={**os.environ, "TMPDIR": self.folder}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(command_read)
         os.close(answer_write)
         self.buffer, self.last, self.answers, self.pages = b"", 0, {}, {}
@@ -31,11 +31,16 @@ class Browser:
         return self
 
     def __exit__(self, *_):
+        self.stop()
+
+    def stop(self):
         self.process.terminate()
-        self.process.wait(30)
+        self.process.wait(240)
         os.close(self.out)
         os.close(self.inp)
-        shutil.rmtree(self.profile, ignore_errors=True)
+        end = time.monotonic() + 240
+        while os.path.exists(self.folder) and time.monotonic() < end:  # its helpers may write for a moment longer
+            shutil.rmtree(self.folder, ignore_errors=True)
 
     def open(self, url, **options):
         return Page(self, url, **options)

@@ -59,7 +59,8 @@ class ReportPage(unittest.TestCase):
         cls.folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(cls.folder.cleanup)
         cls.at = pathlib.Path(cls.folder.name)
-        cls.browser = cls.enterClassContext(Browser(CHROMIUM))
+        cls.browser = Browser(CHROMIUM)
+        cls.addClassCleanup(cls.browser.stop)
 
     def command(self, *words, code=0):
         done = subprocess.run([BINARY, *words], cwd=self.at, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
@@ -74,7 +75,7 @@ class ReportPage(unittest.TestCase):
         self.command("report", *runs, "-o", "report.html")
         page = self.browser.open((self.at / "report.html").as_uri(), **options)
         self.addCleanup(page.close)
-        page.run("new Promise((done) => setTimeout(done, 150))")
+        page.run("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")  # until charts are drawn
         if PICTURES and look:
             page.picture(PICTURES / f"{look}.png")
         return page

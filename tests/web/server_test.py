@@ -33,13 +33,14 @@ class WebServer(unittest.TestCase):
         (cls.at / "secret.db").write_bytes((cls.at / "runs" / "a.db").read_bytes())
         os.symlink(cls.at / "secret.db", cls.at / "runs" / "link.db")
         (cls.at / "runs" / "broken.db").write_text("no database")
-        cls.server = cls.enterClassContext(Serving(BINARY, cls.at, "runs"))
+        cls.server = Serving(BINARY, cls.at, "runs")
+        cls.addClassCleanup(cls.server.stop)
 
     def ask(self, *words, **more):
         return self.server.ask(*words, **more)
 
     def wait_for(self, job):
-        for _ in range(600):
+        for _ in range(6000):
             status, said = self.ask(f"/api/jobs/{job}")
             self.assertEqual(status, 200)
             if said["state"] not in ("waiting", "running"):

@@ -38,7 +38,7 @@ class Serving:
 
     def ask(self, path, body=None, headers=None, method=None):
         """(status, JSON or text)"""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=240)
         try:
             data = body if isinstance(body, (bytes, type(None))) else json.dumps(body).encode()
             sent = {"Content-Type": "application/json"} if data is not None else {}

@@ -31,8 +31,10 @@ class Session(unittest.TestCase):
                        stdout=subprocess.DEVNULL)
         machine = pathlib.Path(__file__).resolve().parents[2] / "topologies" / "small.yaml"
         (cls.at / "mine.yaml").write_text(machine.read_text())
-        cls.server = cls.enterClassContext(Serving(BINARY, cls.at, "before.db", "mine.yaml"))
-        cls.browser = cls.enterClassContext(Browser(CHROMIUM))
+        cls.server = Serving(BINARY, cls.at, "before.db", "mine.yaml")
+        cls.addClassCleanup(cls.server.stop)
+        cls.browser = Browser(CHROMIUM)
+        cls.addClassCleanup(cls.browser.stop)
 
     def open(self, path="", **options):
         page = self.browser.open(self.server.url + path, **options)
