@@ -23,7 +23,7 @@ class CMakeBuild(build_ext):
         shutil.copy(module, target)
 
 
-version = re.search(r"project\(kernbench VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text()).group(1)
+version = re.search(r"project\(kernbench VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text("utf-8")).group(1)
 setup(name="kernbench",
       version=version,
       description="Discrete-event simulator of multi-package AI accelerators",

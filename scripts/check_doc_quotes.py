@@ -17,13 +17,13 @@ QUOTE = re.compile(r"^<!-- quote: (\S+) (\S+) -->\n```\w*\n(.*?)^```$", re.M | r
 
 
 def region(path, name):
-    found = re.search(rf"^ *(?://|#) \[{name}\]\n(.*?)^ *(?://|#) \[/{name}\]$", (ROOT / path).read_text(), re.M | re.S)
+    found = re.search(rf"^ *(?://|#) \[{name}\]\n(.*?)^ *(?://|#) \[/{name}\]$", (ROOT / path).read_text("utf-8"), re.M | re.S)
     return textwrap.dedent(found[1]) if found else None
 
 
 def check(doc):
     """Number of quotes, number of wrong ones."""
-    text = pathlib.Path(doc).read_text()
+    text = pathlib.Path(doc).read_text("utf-8")
     quotes = QUOTE.findall(text)
     wrong = text.count("<!-- quote:") - len(quotes)
     if wrong:

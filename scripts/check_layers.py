@@ -26,7 +26,7 @@ USES = re.compile(r"kernbench_layer\(\s*(\w+).*?\bUSES\s+([\w\s]+?)(?:\)|\bLINKS
 
 def public_layers(root):
     """Layer of each public header, by its include path."""
-    texts = {header.relative_to(root / "include").as_posix(): header.read_text()
+    texts = {header.relative_to(root / "include").as_posix(): header.read_text("utf-8")
              for header in sorted((root / "include").rglob("*.hpp"))}
     layers = {name: layer for name, layer in FACES.items() if name in texts}
 
@@ -61,7 +61,7 @@ def check_includes(root, public):
         if layer not in LAYERS:
             yield f"{path.relative_to(root)}: '{layer}' is no layer; known: {', '.join(LAYERS)}"
             continue
-        text = path.read_text()
+        text = path.read_text("utf-8")
         for match in INCLUDE.finditer(text):
             used = layer_of_include(match.group(1), public)
             if used and not allowed(layer, used):
@@ -71,7 +71,7 @@ def check_includes(root, public):
 
 def check_links(root):
     for path in sorted((root / "src").glob("*/CMakeLists.txt")):
-        for layer, uses in USES.findall(path.read_text()):
+        for layer, uses in USES.findall(path.read_text("utf-8")):
             for used in uses.split():
                 if used not in LAYERS or layer not in LAYERS or not allowed(layer, used):
                     yield f"{path.relative_to(root)}: {layer} must not use {used}"

@@ -70,11 +70,11 @@ def main():
             large = [f"{name}.png" for name in PICTURES if (IMAGES / f"{name}.png").stat().st_size > MOST_BYTES]
             if large:
                 sys.exit(f"larger than {MOST_BYTES} bytes: {', '.join(large)}")
-            if json.loads(note.read_text()) != now:
+            if json.loads(note.read_text("utf-8")) != now:
                 sys.exit(f"the pictures of docs/seeing.md show something else than what is there now: {now}\n  make them again: scripts/make_pictures.py {words.binary}")
             return
         shoot(binary, words.chromium, folder)
-        note.write_text(json.dumps(now, indent=2) + "\n")
+        note.write_text(json.dumps(now, indent=2) + "\n", "utf-8")
 
 
 main()

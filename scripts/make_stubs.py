@@ -137,11 +137,11 @@ def stubs():
 def main():
     text = stubs()
     if "--check" in sys.argv:
-        if OUT.read_text() != text:
+        if OUT.read_text("utf-8") != text:
             print(f"{OUT} is out of date: run scripts/make_stubs.py")
             return 1
         return 0
-    OUT.write_text(text)
+    OUT.write_text(text, "utf-8")
     return 0
 
 

@@ -1,5 +1,6 @@
 """The command line. `--bench file.py:name` runs a bench of a Python file."""
 import importlib.util
+import os
 import pathlib
 import sys
 
@@ -57,9 +58,16 @@ def _with_loaded_benches(argv):
     return words
 
 
+def _escape_what_cannot_be_encoded(stream):
+    """Lets a stream whose encoding lacks a character write it as `\\u2192` instead of failing when the run is over."""
+    if hasattr(stream, "reconfigure"):
+        stream.reconfigure(errors="backslashreplace")
+
+
 def main(argv=None):
-    """Runs a command and returns its exit code. Text goes through `sys.stdout`."""
+    """Runs a command and returns its exit code. Text goes through `sys.stdout`, in that stream's encoding."""
     argv = sys.argv[1:] if argv is None else [str(word) for word in argv]
+    _escape_what_cannot_be_encoded(sys.stdout)
     if argv[:1] == ["plot"]:
         from ._plot import main as plot
         return plot(argv[1:])
@@ -72,4 +80,4 @@ def main(argv=None):
         import traceback
         traceback.print_exc()
         return 2
-    return _core.cli_main(["kernbench", *words])
+    return _core.cli_main([os.fsencode(word) for word in ["kernbench", *words]])  # names of files, byte for byte

@@ -110,7 +110,7 @@ def gemm_shapes(sweep):
 def draw_gemm(folder, formats=("png", "svg", "pdf")):
     """The three figures of `gemm_sweep.json`, in `gemm_plots` beside it."""
     folder = pathlib.Path(folder)
-    sweep = json.loads((folder / "gemm_sweep.json").read_text())
+    sweep = json.loads((folder / "gemm_sweep.json").read_text("utf-8"))
     points, shapes = gemm_shapes(sweep)
     measured = [p["mac_utilization"] for p in points]
     tile = sweep["tile_sizes"]
@@ -140,7 +140,7 @@ def draw(folder, formats=("png", "svg", "pdf")):
     folder = pathlib.Path(folder)
     files = []
     if (folder / "sweep.json").exists():
-        sweep = json.loads((folder / "sweep.json").read_text())
+        sweep = json.loads((folder / "sweep.json").read_text("utf-8"))
         rows = read_results(folder) if sweep["plots"] else []
         for plot in sweep["plots"]:
             files += draw_plot(sweep, rows, plot, folder, formats)
@@ -160,7 +160,7 @@ def main(argv):
 
     folder = pathlib.Path(arguments.folder)
     try:
-        plots = json.loads((folder / "sweep.json").read_text())["plots"] if (folder / "sweep.json").exists() else None
+        plots = json.loads((folder / "sweep.json").read_text("utf-8"))["plots"] if (folder / "sweep.json").exists() else None
     except (OSError, ValueError, KeyError):
         return refuse("sweep.json is damaged, or of an older version", "run the sweep again: no point runs twice")
     if plots is None and not (folder / "gemm_sweep.json").exists():

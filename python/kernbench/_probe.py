@@ -17,7 +17,7 @@ def probe(source, target, machine="default", *, op="read", bytes=None, offset=0)
     words = ["probe", "bandwidth" if bytes is not None else "latency", source, target, "--op", op, "--offset", str(offset), "--json"]
     if bytes is not None:
         words += ["--bytes", str(bytes)]
-    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml", encoding="utf-8") as file:
         file.write(machine_of(machine).to_yaml())
         file.flush()
         return json.loads(_said([*words, "--topology", file.name]))

@@ -26,7 +26,7 @@ def _number(text):
 
 def read_results(folder):
     """The rows of a sweep's `results.csv`, each a dict from column to value."""
-    with open(pathlib.Path(folder) / "results.csv", newline="") as file:
+    with open(pathlib.Path(folder) / "results.csv", newline="", encoding="utf-8") as file:
         return [{name: _number(text) for name, text in row.items()} for row in csv.DictReader(file)]
 
 
@@ -48,7 +48,8 @@ def sweep(plan, folder=None, jobs=1, fail_fast=False):
         package = os.fspath(pathlib.Path(__file__).resolve().parent.parent)
         paths = [package, *filter(None, [os.environ.get("PYTHONPATH")])]
         done = subprocess.run([sys.executable, "-m", "kernbench", *words, *(["--fail-fast"] if fail_fast else [])],
-                              env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)}, capture_output=True, text=True)
+                              env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONIOENCODING": "utf-8"},
+                              capture_output=True, encoding="utf-8")
         if done.returncode not in (0, 1) or not (target / "results.csv").exists():
             raise InputError(done.stderr.strip().removeprefix("kernbench: ") or f"the sweep ended with {done.returncode}")
         return read_results(target)

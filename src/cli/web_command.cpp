@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/file.hpp"
+#include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/value_check.hpp"
@@ -31,11 +32,23 @@ struct WebCommand {
   std::string keep;
 };
 
-/// Where runs lie that nobody wants to keep: gone at the end.
+/// The folder for temporary files: TMPDIR, or the system's.
+fs::path temporary_folder() {
+  std::error_code error;
+  const fs::path folder = fs::temp_directory_path(error);
+  if (!error) return folder;
+  const char* named = std::getenv("TMPDIR");
+  throw InputError(
+      {"file.unwritable", named == nullptr ? "" : fmt::format("TMPDIR={}", shown_path(named)),
+       "the folder for temporary files does not exist",
+       "set TMPDIR to a folder that can be written to, or name a folder for the runs: --keep DIR"});
+}
+
+/// Holds the runs that are not kept; removed at the end.
 class PassingFolder {
  public:
   PassingFolder() {
-    std::string name = (fs::temp_directory_path() / "kernbench-web-XXXXXX").string();
+    std::string name = (temporary_folder() / "kernbench-web-XXXXXX").string();
     if (::mkdtemp(name.data()) == nullptr)
       throw InputError({"file.unwritable", name, "no folder can be made there", "give one: --keep DIR"});
     path_ = name;

@@ -99,7 +99,7 @@ TEST(Completion, ScriptsAreUnderstoodByTheirShells) {
   for (const std::string shell : {"bash", "zsh"}) {
     if (run_program({"/bin/sh", "-c", "command -v " + shell}).exit_code != 0) continue;
     const Outcome outcome = run_program(
-        {"/bin/sh", "-c", fmt::format("{} completion {} | {} -n", KERNBENCH_BINARY, shell, shell)});
+        {"/bin/sh", "-c", fmt::format("\"$1\" completion {} | {} -n", shell, shell), "sh", KERNBENCH_BINARY});
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     EXPECT_EQ(outcome.err, "");
   }

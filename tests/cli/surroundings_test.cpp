@@ -20,12 +20,15 @@ using ::testing::StartsWith;
 
 class Surroundings : public ::testing::Test, protected testing::TempFolder {
  protected:
-  /// A shell's line in the test's folder; `$kb` is the program, `$va` a small run of it, `$ring` one with queues.
+  /// Runs a shell's line in the test's folder. `$kb` is the program, `$va` a small run of it, `$ring` one with queues.
   Outcome shell(const std::string& line) const {
-    const std::string names = "cd " + path().string() + "; kb=" + KERNBENCH_BINARY +
+    const fs::path program = KERNBENCH_BINARY;
+    // The program is found by its name: paths with spaces would be split where `$va` is.
+    const std::string names = "cd \"$1\" || exit 125; PATH=\"$2:$PATH\"; kb=" + program.filename().string() +
                               "; va=\"$kb run --bench va-offset-verify n_elem=64 --quiet\""
                               "; ring=\"$kb run --bench ccl-allreduce n_elem=64 --quiet\"; ";
-    return run_program({"/bin/sh", "-c", names + line});
+    return run_program(
+        {"/bin/sh", "-c", names + line, "sh", path().string(), program.parent_path().string()});
   }
   std::string text_of(const std::string& name) const {
     std::stringstream text;
@@ -146,6 +149,45 @@ TEST_F(Surroundings, ARunThatCannotFitSaysSoBeforeItStarts) {
   EXPECT_EQ(outcome.out, "");
 }
 #endif
+
+// The program itself, the folder it works in, its temporary folder and all files have names with spaces and other letters.
+TEST_F(Surroundings, NamesWithSpacesAndOtherLettersWorkForWhateverIsReadOrWritten) {
+  const fs::path here = path() / "käse platz", temporary = path() / "für später";
+  fs::create_directories(here), fs::create_directories(temporary);
+  const fs::path program = here / "kern bench";
+  fs::copy_file(KERNBENCH_BINARY, program);
+  const auto says = [&](std::vector<std::string> words) {
+    words.insert(words.begin(),
+                 {"/usr/bin/env", "-C", here.string(), "TMPDIR=" + temporary.string(), program.string()});
+    return expect_success(run_program(words));
+  };
+  std::ofstream(here / "gerät 1.yaml") << says({"topology", "show", "small", "--yaml"});
+  EXPECT_THAT(says({"topology", "check", "gerät 1.yaml"}), StartsWith("gerät 1.yaml: ok: "));
+  EXPECT_THAT(says({"topology", "draw", "gerät 1.yaml", "-o", "grundriß 1.svg"}),
+              HasSubstr("grundriß 1.svg"));
+  says({"run", "--bench", "va-offset-verify", "n_elem=64", "--quiet", "--verify-data", "--topology",
+        "gerät 1.yaml", "--log", "disk", "--json", "zahlen ä.json", "--save", "lauf ä.db", "--trace",
+        "spur ä.json", "--report", "seite ä.html"});
+  EXPECT_THAT(says({"explain", "lauf ä.db"}), HasSubstr("va-offset-verify"));
+  EXPECT_THAT(says({"report", "lauf ä.db", "-o", "bericht ä.html"}), StartsWith("bericht ä.html: 1 run"));
+  std::ofstream(here / "plan ö.yaml")
+      << "bench: va-offset-verify\nvary: {n_elem: [64, 128]}\ncolumns: [total_ns]\n";
+  EXPECT_THAT(says({"sweep", "plan ö.yaml", "-o", "reihe ü", "--quiet"}), HasSubstr("2 points, 2 run now"));
+  EXPECT_THAT(says({"report", "reihe ü", "-o", "reihe ü.html"}), StartsWith("reihe ü.html: "));
+  for (const char* name : {"grundriß 1.svg", "zahlen ä.json", "lauf ä.db", "spur ä.json", "seite ä.html",
+                           "bericht ä.html", "reihe ü/results.csv", "reihe ü.html"})
+    EXPECT_TRUE(fs::exists(here / name)) << name;
+  EXPECT_TRUE(fs::is_empty(temporary));
+}
+
+TEST_F(Surroundings, AWebServerWithoutATemporaryFolderIsRefusedWithItsName) {
+  const Outcome outcome = shell("TMPDIR=/no/such/folder $kb web --port 0");
+  expect_refusal(outcome);
+  EXPECT_THAT(
+      outcome.err,
+      StartsWith("kernbench: TMPDIR=/no/such/folder: the folder for temporary files does not exist\n"));
+  EXPECT_THAT(outcome.err, HasSubstr("--keep DIR"));
+}
 
 TEST_F(Surroundings, AnInterruptWhileAPipeWaitsForItsReaderIsAnInterrupt) {
   // The run is over when the pipe is opened; nobody reads it.
