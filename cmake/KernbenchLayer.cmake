@@ -10,6 +10,22 @@ function(kernbench_units target units)
   set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE ${batch})
 endfunction()
 
+# The target `generated_sources` makes every source that is not in the repository, and compiles nothing: for tools that only read sources.
+add_custom_target(generated_sources)
+
+# kernbench_embed_text(LAYER FILE.cpp NAME=PATH …): a custom command that writes FILE.cpp, which holds the text files as constants of
+# the layer (EmbedText.cmake).
+function(kernbench_embed_text layer file)
+  set(script ${PROJECT_SOURCE_DIR}/cmake/EmbedText.cmake)
+  list(TRANSFORM ARGN REPLACE "^[^=]+=" "" OUTPUT_VARIABLE paths)
+  add_custom_command(OUTPUT ${file}
+    COMMAND ${CMAKE_COMMAND} -DLAYER=${layer} -DOUT=${CMAKE_CURRENT_BINARY_DIR}/${file} "-DFILES=${ARGN}" -P ${script}
+    DEPENDS ${paths} ${script}
+    VERBATIM)
+  add_custom_target(${layer}_embedded_text DEPENDS ${file})
+  add_dependencies(generated_sources ${layer}_embedded_text)
+endfunction()
+
 # kernbench_layer(NAME SOURCES a.cpp … [USES layer …] [LINKS target …] [UNITS n] [COLD])
 #
 # Defines the library kernbench_NAME (alias kernbench::NAME) from src/NAME. USES names the layers it may
