@@ -119,8 +119,8 @@ std::string suggest(std::string_view name, std::span<const std::string> candidat
 }
 
 std::string numbers(std::span<const int> ascending) {
-  constexpr std::size_t kShown = 8;
-  const bool many = ascending.size() > kShown;
+  constexpr std::size_t kListedNumbers = 8;
+  const bool many = ascending.size() > kListedNumbers;
   std::vector<std::string> items;
   for (std::size_t i = 0, run = 1; i < ascending.size(); i += run, run = 1) {
     while (many && i + run < ascending.size() && ascending[i + run] == ascending[i] + static_cast<int>(run))
@@ -129,8 +129,8 @@ std::string numbers(std::span<const int> ascending) {
     items.push_back(run == 1 ? fmt::format("{}", ascending[i])
                              : fmt::format("{}-{}", ascending[i], ascending[i + run - 1]));
   }
-  if (items.size() <= kShown) return join(items);
-  items.resize(kShown);
+  if (items.size() <= kListedNumbers) return join(items);
+  items.resize(kListedNumbers);
   return fmt::format("{}, … ({} in all)", join(items), ascending.size());
 }
 

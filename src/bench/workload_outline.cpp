@@ -79,11 +79,11 @@ class Workload::Outline::Maker {
 
   void add_send(isa::CommandIndex i) {
     const isa::Command& command = program_.command(i);
-    Queued& queued = out_.queued[command.detail];
+    Queued& direction = out_.queued[command.detail];
     if (program_.value(command.read[0]).kind == isa::ValueKind::reference)
       out_.others.push_back(i);
     else
-      queued.sent += program_.bytes(command.read[0]);
+      direction.sent += program_.bytes(command.read[0]);
   }
 
   /// From any direction: nobody knows which.
@@ -108,9 +108,9 @@ class Workload::Outline::Maker {
     DType widest = dtype(command.result);
     for (const ValueId id : reads)
       if (itemsize(dtype(id)) > itemsize(widest)) widest = dtype(id);
-    const models::VectorWork work{command.op, program_.math_elements(command), widest};
-    add_moved(rates_.vector->moved(work, all));
-    add_vector(work);
+    const models::VectorWork vector_work{command.op, program_.math_elements(command), widest};
+    add_moved(rates_.vector->moved(vector_work, all));
+    add_vector(vector_work);
   }
 
   void add_moved(const models::Moved& bytes, std::int64_t times = 1) {
@@ -131,9 +131,9 @@ class Workload::Outline::Maker {
     out_.by_operation[static_cast<std::size_t>(op)] += time;
   }
 
-  void add_vector(const models::VectorWork& work) {
-    const auto cycles = rates_.vector->at_least(work);
-    if (cycles) add_math(work.op, rates_.time(*cycles));
+  void add_vector(const models::VectorWork& vector_work) {
+    const auto cycles = rates_.vector->at_least(vector_work);
+    if (cycles) add_math(vector_work.op, rates_.time(*cycles));
     out_.has_math_bound &= cycles.has_value();
   }
 

@@ -167,8 +167,8 @@ ExitCode complain_without_memory(const char* what) {
 /// memory even for an exception. The message and the exit code are those of the others.
 class EndWithoutMemory {
  public:
-  EndWithoutMemory() { before_ = std::set_terminate(&end); }
-  ~EndWithoutMemory() { std::set_terminate(before_); }
+  EndWithoutMemory() { handler_before = std::set_terminate(&end); }
+  ~EndWithoutMemory() { std::set_terminate(handler_before); }
   EndWithoutMemory(const EndWithoutMemory&) = delete;
   EndWithoutMemory& operator=(const EndWithoutMemory&) = delete;
 
@@ -182,9 +182,9 @@ class EndWithoutMemory {
       }
     else if (ran_out_of_memory())
       ::_exit(complain_without_memory("out of memory"));
-    before_();
+    handler_before();
   }
-  static inline std::terminate_handler before_ = nullptr;
+  static inline std::terminate_handler handler_before = nullptr;
 };
 
 int run_with_signals_ignored(const std::function<int()>& run) noexcept {

@@ -118,7 +118,7 @@ void put_deepest_queue(std::string& out, const RunResult& result) {
   const runtime::LinkQueue& deepest = result.links.front();
   append(out, "deepest queue    {:.0f} B, {} of waiting at {}; {}\n", deepest.deepest_bytes,
          to_string(deepest.deepest_wait), deepest.link,
-         topology::count_text(result.links.size(), "link", "links") + " had one");
+         topology::count_text(static_cast<std::int64_t>(result.links.size()), "link", "links") + " had one");
 }
 
 /// Where the memory counts what it does: the busiest slice.

@@ -57,7 +57,7 @@ Accepted name_of_a_file() {
 }
 
 /// The sentence becomes the name of CLI11's check: unlike its description, the name is not shown in the help.
-CLI::Option* check_value(CLI::Option* option, Accepted accepted) {
+CLI::Option* check_value(CLI::Option* option, const Accepted& accepted) {
   const auto check = [name = option->get_name(), accepted](std::string& text) -> std::string {
     const std::string given = text.empty() ? "''" : shown(text);
     if (!accepted.take(text))

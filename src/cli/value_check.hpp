@@ -26,7 +26,7 @@ Accepted size_in_bytes();
 Accepted name_of_a_file();
 
 /// Has `option` refuse other values with an InputError: `--threads two: must be a whole number from 0 to 1024`.
-CLI::Option* check_value(CLI::Option* option, Accepted accepted);
+CLI::Option* check_value(CLI::Option* option, const Accepted& accepted);
 /// The `must_be` of an option, or what it calls its value where it takes anything.
 std::string accepted_values(CLI::Option& option);
 

@@ -21,7 +21,7 @@ namespace {
 // ── options ──
 
 LlamaModel model_of(const Options& options) {
-  const std::string name = options.text("model");
+  const std::string& name = options.text("model");
   if (name == "custom")
     return {name,
             {.hidden = options.integer("hidden"),

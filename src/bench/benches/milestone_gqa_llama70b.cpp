@@ -122,18 +122,18 @@ GqaLine line_of(const Torch& torch, const std::string& panel, int ranks) {
 GqaRow run_line(Torch& torch, const GqaConfig& c, const std::string& panel, BenchReport& report) {
   const bool prefill = is_prefill(panel);
   const auto ranks = is_single_user(panel) ? c.n_ranks_single_user : c.n_ranks_multi_user;
-  const auto S_q = prefill ? c.S_q_prefill : 1, q_blocks = prefill ? ranks : 1;
+  const auto s_q = prefill ? c.S_q_prefill : 1, q_blocks = prefill ? ranks : 1;
   const auto line = line_of(torch, panel, static_cast<int>(ranks));
-  const Eighths q{{q_blocks * c.h_q * S_q, c.d_head}, 1};
+  const Eighths q{{q_blocks * c.h_q * s_q, c.d_head}, 1};
   const Eighths k{{ranks * c.h_kv * c.S_kv_per_rank, c.d_head}, 2}, v{k.shape, 3};
   const Tensor tq = q.tensor(torch, DType::f16, prefill ? line.split : line.everywhere, "q");
   const Tensor tk = k.tensor(torch, DType::f16, line.split, "k"),
                tv = v.tensor(torch, DType::f16, line.split, "v");
-  const Tensor o = torch.empty({ranks * c.h_q * S_q, c.d_head}, DType::f16, line.split, "o");
+  const Tensor o = torch.empty({ranks * c.h_q * s_q, c.d_head}, DType::f16, line.split, "o");
   const auto number = [](std::int64_t n) { return static_cast<int>(n); };
   const auto handle =
       dist::launch(torch, line.launch, prefill ? nn::attention_mesh_kv_kernel : nn::attention_mesh_mlo_kernel,
-                   tq, tk, tv, o, number(S_q), number(c.S_kv_per_rank), number(c.h_q), number(c.h_kv),
+                   tq, tk, tv, o, number(s_q), number(c.S_kv_per_rank), number(c.h_q), number(c.h_kv),
                    number(c.d_head), number(ranks), line.axis, line.mesh_width);
   torch.wait(handle);
   GqaRow row{.panel = panel,
@@ -142,7 +142,7 @@ GqaRow run_line(Torch& torch, const GqaConfig& c, const std::string& panel, Benc
              .pe_exec_ns = handle.trace().pe_exec_ns(),
              .figures = report.figures(handle)};
   if (!report.verify()) return row;
-  const Shape block{ranks, c.h_kv, c.S_kv_per_rank, c.d_head}, queries{1, c.h_q, S_q, c.d_head};
+  const Shape block{ranks, c.h_kv, c.S_kv_per_rank, c.d_head}, queries{1, c.h_q, s_q, c.d_head};
   const auto keys = along_sequence(k.array(DType::f16).reshaped(block)),
              values = along_sequence(v.array(DType::f16).reshaped(block));
   const NdArray got = o.numpy(), all_q = q.array(DType::f16);
@@ -320,7 +320,7 @@ void say(BenchReport& report, const std::vector<GqaRow>& rows, bool validation, 
   text += fmt::format("{:<20} {:>6} {:>5} {:>11} {:>11} {:>9} {:>10} {:>10} {:>10}", "panel",
                       validation ? "ranks" : "tokens", validation ? "" : "batch", "time us", "bound us",
                       "of bound", "matrix us", "vector us", "HBM us");
-  if (const auto name = report_beside; !name.empty())
+  if (const auto& name = report_beside; !name.empty())
     text += fmt::format(" {:>11} {:>8}", name + " us", "faster");
   if (rows.size() == 1) add_single(report, rows.front());
   for (const auto& row : rows) {
