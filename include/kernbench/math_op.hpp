@@ -10,9 +10,12 @@
 //   comparisons                          i1
 //   where(mask, a, b)                    a and b promoted; the mask must be i1
 //   maximum minimum clamp max min        promoted
+//   maximum_number minimum_number        promoted; a NaN loses against any number, as IEEE 754's maximumNumber
+//   max_number min_number                the same over an axis
 //   cummax cummin                        promoted
 //   exp … cos, sqrt, rsqrt, floor, ceil  the float itself; of integers f32
 //   argmax argmin                        i32
+//   argmax_number argmin_number          i32; a NaN is found only where there is no number
 //   cast bitcast fill arange             the one asked for
 //   cat flip sort gather                 that of its first operand
 //   histogram                            i32
@@ -53,6 +56,10 @@ enum class MathOp : std::uint8_t {
   flip, sort, gather, histogram,
   // one operand
   bitcast,
+  // two operands
+  maximum_number, minimum_number,
+  // over an axis
+  max_number, min_number, argmax_number, argmin_number,
 };
 // clang-format on
 

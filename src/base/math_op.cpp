@@ -79,6 +79,12 @@ constexpr std::array kOps = {
     MathOpInfo{MathOp::gather, "gather", 2, arrangement, division, R::given},
     MathOpInfo{MathOp::histogram, "histogram", 1, arrangement, division, R::given},
     MathOpInfo{MathOp::bitcast, "bitcast", 1, elementwise, simple, R::given},
+    MathOpInfo{MathOp::maximum_number, "maximum_number", 2, elementwise, simple, R::ordering},
+    MathOpInfo{MathOp::minimum_number, "minimum_number", 2, elementwise, simple, R::ordering},
+    MathOpInfo{MathOp::max_number, "max_number", 1, reduction, simple, R::ordering},
+    MathOpInfo{MathOp::min_number, "min_number", 1, reduction, simple, R::ordering},
+    MathOpInfo{MathOp::argmax_number, "argmax_number", 1, reduction, simple, R::index},
+    MathOpInfo{MathOp::argmin_number, "argmin_number", 1, reduction, simple, R::index},
 };
 
 constexpr bool in_order_of_the_enum() {

@@ -22,6 +22,15 @@ namespace kernbench {
   const float ordered = a == b ? minus_zero : number;
   return a != a ? a : ordered;
 }
+/// The same, except that a number wins over a NaN (IEEE 754's maximumNumber and minimumNumber).
+[[gnu::always_inline]] inline float larger_number(float a, float b) {
+  const float ordered = larger(a, b);
+  return a != a ? b : b != b ? a : ordered;
+}
+[[gnu::always_inline]] inline float smaller_number(float a, float b) {
+  const float ordered = smaller(a, b);
+  return a != a ? b : b != b ? a : ordered;
+}
 template <std::integral T>
 [[gnu::always_inline]] inline T larger(T a, T b) {
   return a > b ? a : b;
@@ -29,6 +38,15 @@ template <std::integral T>
 template <std::integral T>
 [[gnu::always_inline]] inline T smaller(T a, T b) {
   return a < b ? a : b;
+}
+
+template <std::integral T>
+[[gnu::always_inline]] inline T larger_number(T a, T b) {
+  return larger(a, b);
+}
+template <std::integral T>
+[[gnu::always_inline]] inline T smaller_number(T a, T b) {
+  return smaller(a, b);
 }
 
 }  // namespace kernbench

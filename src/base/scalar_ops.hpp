@@ -50,6 +50,8 @@ KB_SCALAR_OP(Abs, std::bit_cast<float>(std::bit_cast<std::uint32_t>(a) & 0x7FFF'
 KB_SCALAR_OP(Fma, (fused_multiply_add<Level>(a, b, c)));
 KB_SCALAR_OP(Maximum, larger(a, b));
 KB_SCALAR_OP(Minimum, smaller(a, b));
+KB_SCALAR_OP(MaximumNumber, larger_number(a, b));
+KB_SCALAR_OP(MinimumNumber, smaller_number(a, b));
 KB_SCALAR_OP(Clamp, smaller(larger(a, b), c));
 KB_SCALAR_OP(Where, a != 0 ? b : c);
 KB_SCALAR_OP(Eq, a == b ? 1 : 0);
@@ -103,6 +105,10 @@ auto with_float_op(MathOp op, const Fn& fn) -> decltype(fn.template operator()<A
       return fn.template operator()<Maximum>();
     case MathOp::minimum:
       return fn.template operator()<Minimum>();
+    case MathOp::maximum_number:
+      return fn.template operator()<MaximumNumber>();
+    case MathOp::minimum_number:
+      return fn.template operator()<MinimumNumber>();
     case MathOp::neg:
       return fn.template operator()<Neg>();
     case MathOp::abs:
@@ -164,6 +170,10 @@ auto with_float_op(MathOp op, const Fn& fn) -> decltype(fn.template operator()<A
     case MathOp::gather:
     case MathOp::histogram:
     case MathOp::bitcast:
+    case MathOp::max_number:
+    case MathOp::min_number:
+    case MathOp::argmax_number:
+    case MathOp::argmin_number:
       break;
   }
   return {};
@@ -191,6 +201,10 @@ auto with_int_op(MathOp op, const Fn& fn) -> decltype(fn.template operator()<Int
       return fn.template operator()<Maximum>();
     case MathOp::minimum:
       return fn.template operator()<Minimum>();
+    case MathOp::maximum_number:
+      return fn.template operator()<MaximumNumber>();
+    case MathOp::minimum_number:
+      return fn.template operator()<MinimumNumber>();
     case MathOp::neg:
       return fn.template operator()<IntNeg>();
     case MathOp::abs:
@@ -252,6 +266,10 @@ auto with_int_op(MathOp op, const Fn& fn) -> decltype(fn.template operator()<Int
     case MathOp::gather:
     case MathOp::histogram:
     case MathOp::bitcast:
+    case MathOp::max_number:
+    case MathOp::min_number:
+    case MathOp::argmax_number:
+    case MathOp::argmin_number:
       break;
   }
   return {};
@@ -326,7 +344,13 @@ auto with_comparison(MathOp op, const Fn& fn) -> decltype(fn.template operator()
     case MathOp::sort:
     case MathOp::gather:
     case MathOp::histogram:
+    case MathOp::maximum_number:
+    case MathOp::minimum_number:
     case MathOp::bitcast:
+    case MathOp::max_number:
+    case MathOp::min_number:
+    case MathOp::argmax_number:
+    case MathOp::argmin_number:
       break;
   }
   return {};

@@ -37,6 +37,12 @@ void bind_scan(Class& c, const char* name, MathOp op, const char* doc) {
 
 void bind_arrangements(Class& c) {
   bind_reduction(c, "argmin", MathOp::argmin, "The index of the first smallest, over one axis or over all.");
+  bind_reduction(c, "max_number", MathOp::max_number, "The largest; a NaN only where there is no number.");
+  bind_reduction(c, "min_number", MathOp::min_number, "The smallest; a NaN only where there is no number.");
+  bind_reduction(c, "argmax_number", MathOp::argmax_number,
+                 "The index of the first largest; a NaN is passed over where there is a number.");
+  bind_reduction(c, "argmin_number", MathOp::argmin_number,
+                 "The index of the first smallest; a NaN is passed over where there is a number.");
   bind_reduction(c, "prod", MathOp::prod, "The product, over one axis or over all.");
   bind_reduction(c, "xor_sum", MathOp::xor_sum, "Integers joined by ^, over one axis or over all.");
   bind_scan(c, "cumsum", MathOp::cumsum, "Element i is the sum of elements 0 … i; reversed, of i … last.");

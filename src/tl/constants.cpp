@@ -175,6 +175,8 @@ bool is_evaluated(MathOp op) {
     case MathOp::bit_or:
     case MathOp::maximum:
     case MathOp::minimum:
+    case MathOp::maximum_number:
+    case MathOp::minimum_number:
     case MathOp::eq:
     case MathOp::ne:
     case MathOp::lt:
@@ -226,6 +228,10 @@ bool is_evaluated(MathOp op) {
     case MathOp::gather:
     case MathOp::histogram:
     case MathOp::bitcast:
+    case MathOp::max_number:
+    case MathOp::min_number:
+    case MathOp::argmax_number:
+    case MathOp::argmin_number:
       break;
   }
   return false;

@@ -114,6 +114,20 @@ TEST(Reduce, ANanWinsAndArgmaxFindsTheFirst) {
               ElementsAre(1));
 }
 
+TEST(Reduce, ANumberWinsOverNanInTheNumberReductions) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const auto a = NdArray::of<float>({2, 5}, {nan, 3, nan, 9, 1, nan, nan, nan, nan, nan});
+  const auto most = reduce(MathOp::max_number, a, 1), least = reduce(MathOp::min_number, a, 1);
+  EXPECT_EQ(most.view<float>()[0], 9);
+  EXPECT_EQ(least.view<float>()[0], 1);
+  EXPECT_TRUE(std::isnan(most.view<float>()[1]) && std::isnan(least.view<float>()[1]));
+  EXPECT_THAT(reduce(MathOp::argmax_number, a, 1).view<std::int32_t>(), ElementsAre(3, 0));
+  EXPECT_THAT(reduce(MathOp::argmin_number, a, 1).view<std::int32_t>(), ElementsAre(4, 0));
+  // Over the other axis each column has at most one number.
+  EXPECT_THAT(reduce(MathOp::argmax_number, a, 0).view<std::int32_t>(), ElementsAre(0, 0, 0, 0, 0));
+  EXPECT_EQ(reduce(MathOp::max_number, a, 0).view<float>()[1], 3);
+}
+
 TEST(Reduce, OfNoElementsIsZeroForSumAndAnErrorForTheOthers) {
   const NdArray a(DType::f32, {3, 0});
   EXPECT_EQ(reduce(MathOp::sum, a, 1), NdArray(DType::f32, {3}));

@@ -179,8 +179,10 @@ inline Wide meaning(MathOp op, DType t, Wide a, Wide b, Wide c) {
     case MathOp::abs:
       return a < 0 ? -a : a;
     case MathOp::maximum:
+    case MathOp::maximum_number:
       return std::max(a, b);
     case MathOp::minimum:
+    case MathOp::minimum_number:
       return std::min(a, b);
     case MathOp::clamp:
       return std::min(std::max(a, b), c);
@@ -210,6 +212,9 @@ inline double larger_of(double a, double b) {
   return std::max(a, b);
 }
 inline double smaller_of(double a, double b) { return -larger_of(-a, -b); }
+inline double larger_number_of(double a, double b) {
+  return std::isnan(a) ? b : std::isnan(b) ? a : larger_of(a, b);
+}
 
 /// What the operation means on numbers. Sums, products and quotients of f32 are correctly rounded if done in
 /// f64 and rounded to f32 after it (53 ≥ 2·24 + 2 bits); the caller rounds.
@@ -227,6 +232,10 @@ inline double meaning(MathOp op, double a, double b, double c) {
       return larger_of(a, b);
     case MathOp::minimum:
       return smaller_of(a, b);
+    case MathOp::maximum_number:
+      return larger_number_of(a, b);
+    case MathOp::minimum_number:
+      return -larger_number_of(-a, -b);
     case MathOp::clamp:
       return smaller_of(larger_of(a, b), c);
     case MathOp::eq:

@@ -41,6 +41,10 @@ OPS = {
     "cummin": (lambda tl, x: tl.cummin(x), "f32", "simple", 10),
     "flip": (lambda tl, x: tl.flip(x), "f32", "simple", 1),
     "sort": (lambda tl, x: tl.sort(x), "f32", "simple", 55),
+    "maximum_number": (lambda tl, x: tl.maximum_number(x, x), "f32", "simple", 1),
+    "minimum_number": (lambda tl, x: tl.minimum_number(x, x), "f32", "simple", 1),
+    "max_number": (lambda tl, x: tl.max_number(x), "f32", "simple", 1),
+    "argmin_number": (lambda tl, x: tl.argmin_number(x), "f32", "simple", 1),
     "gather": (lambda tl, x: tl.gather(x, x), "i32", "divide", 1),
     "histogram": (lambda tl, x: tl.histogram(x, N), "i32", "divide", 1),
 }

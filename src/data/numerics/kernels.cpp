@@ -156,6 +156,12 @@ BlockKernel<float, float> function_kernel(MathOp op, Simd level) {
     case MathOp::gather:
     case MathOp::histogram:
     case MathOp::bitcast:
+    case MathOp::maximum_number:
+    case MathOp::minimum_number:
+    case MathOp::max_number:
+    case MathOp::min_number:
+    case MathOp::argmax_number:
+    case MathOp::argmin_number:
       break;
   }
   return nullptr;

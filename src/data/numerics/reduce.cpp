@@ -93,6 +93,24 @@ struct Min {
   }
 };
 
+/// Lanes begin with NaN, over which every number wins: nothing but NaN stays NaN.
+struct MaxNumber : Max {
+  using Max::start;
+  static constexpr float start(float) { return std::numeric_limits<float>::quiet_NaN(); }
+  template <class T>
+  static T join(T a, T b) {
+    return larger_number(a, b);
+  }
+};
+struct MinNumber : Min {
+  using Min::start;
+  static constexpr float start(float) { return std::numeric_limits<float>::quiet_NaN(); }
+  template <class T>
+  static T join(T a, T b) {
+    return smaller_number(a, b);
+  }
+};
+
 template <class Op, class T>
 void join_into(T* into, const T* from, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) into[i] = Op::join(into[i], from[i]);
@@ -150,8 +168,21 @@ struct ArgMin {
     return x < best || (x != x && best == best);
   }
 };
+struct ArgMaxNumber {
+  template <class T>
+  static bool beats(T x, T best) {
+    return x > best || (best != best && x == x);
+  }
+};
+struct ArgMinNumber {
+  template <class T>
+  static bool beats(T x, T best) {
+    return x < best || (best != best && x == x);
+  }
+};
 template <class Op>
-inline constexpr bool kFindsIndex = std::is_same_v<Op, ArgMax> || std::is_same_v<Op, ArgMin>;
+inline constexpr bool kFindsIndex = std::is_same_v<Op, ArgMax> || std::is_same_v<Op, ArgMin> ||
+                                    std::is_same_v<Op, ArgMaxNumber> || std::is_same_v<Op, ArgMinNumber>;
 
 template <class Op, class T>
 std::int32_t index_in_run(DType dtype, const std::byte* from, std::size_t length) {
@@ -237,6 +268,14 @@ void reduce_in(MathOp op, const ConstArray& in, const Extents& e, const Array& o
       return reduce_all<ArgMax, T, std::int32_t>(in, e, out);
     case MathOp::argmin:
       return reduce_all<ArgMin, T, std::int32_t>(in, e, out);
+    case MathOp::max_number:
+      return reduce_all<MaxNumber, T>(in, e, out);
+    case MathOp::min_number:
+      return reduce_all<MinNumber, T>(in, e, out);
+    case MathOp::argmax_number:
+      return reduce_all<ArgMaxNumber, T, std::int32_t>(in, e, out);
+    case MathOp::argmin_number:
+      return reduce_all<ArgMinNumber, T, std::int32_t>(in, e, out);
     case MathOp::xor_sum:
       if constexpr (std::integral<T>) return reduce_all<XorOf, T>(in, e, out);
       [[fallthrough]];

@@ -4,7 +4,7 @@
 // sums become
 //   8, 4, 2, 1 by adding the upper half to the lower. In f32, rounded to the dtype once at the end; integers
 //   wrap; truth values are counted in i32. The order does not depend on which axis it is.
-// max, min: as maximum and minimum; a NaN wins, +0 is above −0.
+// max, min: as maximum and minimum; a NaN wins, +0 is above −0. max_number, min_number: a NaN loses against any number.
 // argmax: the first index of the largest; of the first NaN if there is one. −0 and +0 are equal.
 #pragma once
 
