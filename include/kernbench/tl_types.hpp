@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <compare>
 #include <concepts>
 #include <cstdint>
@@ -96,11 +97,14 @@ class Operand {
         at_(at),
         kind_(std::same_as<T, bool> ? Kind::truth
               : std::integral<T>    ? Kind::integer
-                                    : Kind::real) {}
+                                    : Kind::real),
+        is_exact_(!std::integral<T> || fits_a_double(number)) {}
 
   Kind kind() const { return kind_; }
   const Tile& tile() const { return tile_; }
   double number() const { return number_; }
+  /// Whether `number` is the number that was given: a double has 53 bits.
+  bool is_exact() const { return is_exact_; }
   At at() const { return at_; }
 
  private:
@@ -108,6 +112,17 @@ class Operand {
   double number_ = 0;
   At at_;
   Kind kind_ = Kind::none;
+  bool is_exact_ = true;
+
+  template <class T>
+  static constexpr bool fits_a_double(T number) {
+    if constexpr (std::integral<T> && sizeof(T) == 8) {
+      const auto size = number < 0 ? std::uint64_t{0} - static_cast<std::uint64_t>(number)
+                                   : static_cast<std::uint64_t>(number);
+      return size == 0 || size >> std::countr_zero(size) <= std::uint64_t{1} << 53;
+    }
+    return true;
+  }
 };
 
 /// + − * / promote; / of integers is f32; % & | ^ ~ << >> are for integers, & | ^ ~ for i1 too; comparisons give i1.

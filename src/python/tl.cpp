@@ -96,6 +96,19 @@ void bind_program(Class& c) {
 
 // ── create and reshape ──
 
+/// The number that fills elements of that dtype. A double holds whole numbers of 53 bits.
+double filling(py::handle value, DType dtype, const char* call) {
+  const double number = py::cast<double>(value);
+  if (!PyLong_Check(value.ptr()) || is_float(dtype)) return number;
+  const auto held = py::reinterpret_steal<py::object>(PyLong_FromDouble(number));
+  if (!held.equal(value))
+    refuse(
+        fmt::format("{}: a number has 53 bits, and {} needs more; put it together of two halves: "
+                    "tl.full(shape, n >> 32, dtype) << 32 | (n & 0xffffffff)",
+                    call, std::string(py::str(value))));
+  return number;
+}
+
 void bind_create(Class& c) {
   c.def(
       "zeros",
@@ -103,8 +116,8 @@ void bind_create(Class& c) {
       py::arg("shape"), py::arg("dtype"), "A tile of zeros.");
   c.def(
       "full",
-      [](const PyTl& s, const tl::Dims& shape, double value, DType t) {
-        return made(s, at_line(s).full(shape, value, t));
+      [](const PyTl& s, const tl::Dims& shape, py::handle value, DType t) {
+        return made(s, at_line(s).full(shape, filling(value, t, "full"), t));
       },
       py::arg("shape"), py::arg("value"), py::arg("dtype"), "A tile of one number.");
   c.def(
@@ -150,11 +163,13 @@ void bind_create(Class& c) {
 // ── memory and matrix ──
 
 PyTile load(const PyTl& self, py::handle ptr, const tl::Dims& shape, DType dtype, const tl::Dims& strides,
-            py::handle mask, double other) {
+            py::handle mask, py::handle other) {
   tl::Context& tl = at_line(self);
   if (strides.given() || !mask.is_none())
     return made(self, tl.load(ptr_of(ptr), shape, dtype,
-                              {.strides = strides, .mask = tile_or_none(mask, "mask"), .other = other}));
+                              {.strides = strides,
+                               .mask = tile_or_none(mask, "mask"),
+                               .other = filling(other, dtype, "load")}));
   return made(self, tl.load(ptr_of(ptr), shape, dtype));
 }
 

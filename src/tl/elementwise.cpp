@@ -21,6 +21,7 @@ Recorder::Typed Recorder::resolve(MathOp op, std::span<const Operand> operands, 
   const auto dtype = scalar_dtype(op, operands);
   for (std::size_t i = 0; i < operands.size(); ++i) {
     if (operands[i].kind() == Operand::Kind::tile) continue;
+    check_exact(operands[i], dtype, to_string(op), at);
     typed.ids[i] = scalar(operands[i].number(), dtype, to_string(op), at);
     typed.dtypes[i] = dtype;
   }

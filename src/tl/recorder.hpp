@@ -99,6 +99,7 @@ class Recorder {
   void place_lanes(isa::Command& c, const Lanes& lanes, const Shape& shape, DType dtype, bool writes);
   /// A number as a value of that dtype; an error if it does not fit.
   void check_number(double number, DType dtype, std::string_view op, At at) const;
+  void check_exact(const Operand& number, DType dtype, std::string_view op, At at) const;
   isa::ValueId scalar(double number, DType dtype, std::string_view op, At at);
 
   /// A direction: its queue, null if this PE's queues are not known; and its number in the program.

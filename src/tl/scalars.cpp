@@ -27,6 +27,14 @@ void Recorder::check_number(double number, DType dtype, std::string_view op, At 
             "a number takes the dtype of the tile beside it; cast the tile first"});
 }
 
+void Recorder::check_exact(const Operand& number, DType dtype, std::string_view op, At at) const {
+  if (number.is_exact() || is_float(dtype)) return;
+  fail(at, {"scalar",
+            fmt::format("{}: a number beside {} has 53 bits, and a whole number near {:.0f} needs more", op,
+                        to_string(dtype), number.number()),
+            "put it together of two halves: tl.full(shape, n >> 32, dtype) << 32 | (n & 0xffffffff)"});
+}
+
 isa::ValueId Recorder::scalar(double number, DType dtype, std::string_view op, At at) {
   check_number(number, dtype, op, at);
   return builder_.scalar(dtype, round_to(dtype, number));
