@@ -25,7 +25,9 @@ std::string dtype_text(py::handle value) {
     return value.attr("__name__").cast<std::string>();
   if (py::hasattr(value, "name") && py::isinstance<py::str>(value.attr("name")))
     return value.attr("name").cast<std::string>();
-  type_error(fmt::format("a dtype is a name such as 'f16' or a NumPy dtype, not {}", type_name(value)));
+  const bool is_extent = PyLong_Check(value.ptr());
+  type_error(fmt::format("a dtype is a name such as 'f16' or a NumPy dtype, not {}{}", type_name(value),
+                         is_extent ? "; several extents are one tuple, as in zeros((4, 4), 'f32')" : ""));
 }
 
 std::string plain(std::string name) {

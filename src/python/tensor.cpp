@@ -5,6 +5,7 @@
 #include "kernbench/error.hpp"
 #include "python/host.hpp"
 #include "python/recording.hpp"
+#include "runtime/engine.hpp"
 
 namespace kernbench::python {
 namespace {
@@ -81,6 +82,9 @@ void bind_attributes(Class& c) {
       },
       py::arg("dim") = py::none());
   c.def_property_readonly("name", [](const PyTensor& t) { return t.get().name(); });
+  c.def(
+      "_name_once", [](PyTensor& t, const std::string& name) { t.get().state()->name_once(name); },
+      py::arg("name"));
   c.def_property_readonly("sip", [](const PyTensor& t) { return t.get().sip(); });
   c.def_property_readonly("dp", [](const PyTensor& t) { return t.get().dp(); });
   c.def_property_readonly(

@@ -135,10 +135,12 @@ bool Engine::wait_for_memory(Stream& stream) {
 }
 
 std::shared_ptr<TensorState> Engine::create(TensorSpec spec) {
-  if (spec.name.empty()) spec.name = fmt::format("tensor{}", unnamed_++);
+  const bool is_named = !spec.name.empty();
+  if (!is_named) spec.name = fmt::format("tensor{}", unnamed_++);
   auto storage = allocate(spec);
   Stream& stream = current_stream();
   auto tensor = std::make_shared<TensorState>(weak_from_this(), storage, stream);
+  tensor->is_named = is_named;
   tensors_.emplace(storage->base.raw(), tensor.get());
   tensor->image = std::make_unique<HostImage>(*storage, launches_[static_cast<std::size_t>(storage->sip)]);
   submit<MapRequest>(stream, std::move(storage));

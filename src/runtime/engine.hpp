@@ -37,6 +37,13 @@ class TensorState {
   bool belongs_to(const Engine& engine) const { return engine_.lock().get() == &engine; }
 
   std::unique_ptr<HostImage> image;
+  bool is_named = true;  // by its user, or by name_once since
+
+  /// Names a tensor that was made without a name, in all messages from now on; the first name stays.
+  void name_once(const std::string& name) {
+    if (!is_named) storage_->name = name;
+    is_named = true;
+  }
 
  private:
   std::weak_ptr<Engine> engine_;

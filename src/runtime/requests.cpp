@@ -28,7 +28,7 @@ OpRef write_record(device::Processors& processors, const Cause& before, OpRecord
 
 MapRequest::MapRequest(device::Processors& processors, std::uint32_t number,
                        std::shared_ptr<const Storage> storage)
-    : Request(Phase::map, storage->name),
+    : Request(Phase::map, {}),
       processors_(processors),
       origin_(host_origin(processors, storage->sip, number)),
       storage_(std::move(storage)) {}
@@ -50,7 +50,7 @@ Question MapRequest::question() const {
 
 UnmapRequest::UnmapRequest(device::Processors& processors, std::uint32_t number,
                            std::shared_ptr<const Storage> storage, StorageSpace& space)
-    : Request(Phase::unmap, storage->name),
+    : Request(Phase::unmap, {}),
       processors_(processors),
       origin_(host_origin(processors, storage->sip, number)),
       storage_(std::move(storage)),
@@ -89,7 +89,7 @@ class TransferRequest::AtWork final : public device::HostTransfer {
 
 TransferRequest::TransferRequest(device::Processors& processors, std::uint32_t number, Direction direction,
                                  std::shared_ptr<const Storage> storage, std::vector<Chunk> chunks)
-    : Request(direction == Direction::read ? Phase::read : Phase::write, storage->name),
+    : Request(direction == Direction::read ? Phase::read : Phase::write, {}),
       processors_(processors),
       direction_(direction),
       origin_(host_origin(processors, storage->sip, number)),

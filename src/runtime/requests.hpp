@@ -20,6 +20,7 @@ class MapRequest final : public Request {
  public:
   MapRequest(device::Processors& processors, std::uint32_t number, std::shared_ptr<const Storage> storage);
   const std::shared_ptr<const Storage>& storage() const { return storage_; }
+  const std::string& name() const override { return storage_->name; }
 
  private:
   void leave(const device::Cause& before) override;
@@ -39,6 +40,7 @@ class UnmapRequest final : public Request {
   UnmapRequest(device::Processors& processors, std::uint32_t number, std::shared_ptr<const Storage> storage,
                StorageSpace& space);
   const Storage& storage() const { return *storage_; }
+  const std::string& name() const override { return storage_->name; }
 
  private:
   void leave(const device::Cause& before) override;
@@ -64,6 +66,7 @@ class TransferRequest final : public Request {
                   std::shared_ptr<const Storage> storage, std::vector<Chunk> chunks);
 
   const Storage& storage() const { return *storage_; }
+  const std::string& name() const override { return storage_->name; }
   /// One transfer for each run of bytes of each copy.
   struct Place {
     std::uint32_t chunk;

@@ -24,7 +24,7 @@ struct TensorSpec {
 };
 
 struct Storage {
-  std::string name;
+  mutable std::string name;  // for messages; a tensor made without one may get it later
   DType dtype;
   DPPolicy policy;
   int sip;

@@ -58,7 +58,7 @@ class Request : public std::enable_shared_from_this<Request> {
   Request& operator=(const Request&) = delete;
 
   Phase phase() const { return phase_; }
-  const std::string& name() const { return name_; }
+  virtual const std::string& name() const { return name_; }
   std::uint32_t number() const { return number_; }  // in order of submission, over all streams
   Stream& stream() const { return *stream_; }
   bool done() const { return completed_ != Time::never(); }
