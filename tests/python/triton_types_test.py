@@ -264,3 +264,79 @@ def test_what_rises_and_falls_is_merged(torch):
     out = torch.from_numpy(np.zeros(16, np.float32))
     merge_kernel[(1,)](out, torch.from_numpy(x), N=8)
     assert list(out.numpy()) == sorted(x) + sorted(x, reverse=True)
+
+
+@triton.jit
+def large_beside_floats_kernel(out, x):
+    i = tl.arange(0, 2)
+    v = tl.load(x + i)
+    tl.store(out + i, v * 0xFFFFFFFFFFFFFFFF)
+    tl.store(out + 2 + i, tl.full([2], 10**38, tl.float32))
+    tl.store(out + 4 + i, v + (2**53 + 1))
+    tl.store(out + 6 + i, tl.full([2], 2**24 + 1, tl.float32) + v * 0)
+
+
+def test_whole_numbers_beside_floats_are_rounded_once(torch):
+    out = torch.from_numpy(np.zeros(8, np.float32))
+    large_beside_floats_kernel[(1,)](out, torch.from_numpy(np.ones(2, np.float32)))
+    assert list(out.numpy()) == [np.float32(n) for n in (2.0**64, 2.0**64, 1e38, 1e38, 2.0**53, 2.0**53, 2.0**24, 2.0**24)]
+
+
+@triton.jit
+def beyond_kernel(out, x, N: tl.constexpr):
+    tl.store(out, tl.load(x) * N)
+
+
+@triton.jit
+def full_beyond_kernel(out, x, N: tl.constexpr):
+    tl.store(out, tl.sum(tl.full([2], N, tl.int64)))
+
+
+@triton.jit
+def double_kernel(out, x, N: tl.constexpr):
+    factor = 1e300
+    tl.store(out, tl.load(x) * factor)
+
+
+@pytest.mark.parametrize("kernel, n, text", [
+    (beyond_kernel, 2**64, "the whole number 18446744073709551616 needs more than 64 bits; beside floats write it as one: 1.8"),
+    (beyond_kernel, -(2**63) - 1, "needs more than 64 bits"), (full_beyond_kernel, 10**38, "needs more than 64 bits"),
+    (double_kernel, 0, "fp64 has no unit on this machine")])
+def test_numbers_that_no_type_of_the_machine_holds_are_refused(torch, kernel, n, text):
+    out, x = (torch.from_numpy(np.ones(1, np.float32)) for _ in range(2))
+    with pytest.raises(triton.TritonError, match=text):
+        kernel[(1,)](out, x, N=n)
+
+
+@triton.jit
+def beside_wide_kernel(out, x, n):
+    i = tl.arange(0, 2)
+    v = tl.load(x + i)
+    for k in range(1):
+        v += 0x20000000000001
+    tl.store(out + i, v)
+    tl.store(out + 2 + i, tl.where(v > 0x20000000000001, v, n))
+    tl.store(out + 4 + i, tl.maximum(v, 0x20000000000003))
+    tl.store(out + 6 + i, (v == 0x20000000000001).to(tl.int64))
+
+
+def test_numbers_beside_tiles_of_64_bits_are_exact(torch):
+    # 2^53 + 1 is no double.
+    one = 2**53 + 1
+    out = torch.from_numpy(np.zeros(8, np.int64))
+    beside_wide_kernel[(1,)](out, torch.from_numpy(np.array([0, 1], np.int64)), one + 4)
+    assert out.numpy().tolist() == [one, one + 1, one + 4, one + 1, one + 2, one + 2, 1, 0]
+
+
+def test_kernel_language_refuses_whole_numbers_that_a_double_does_not_hold(torch):
+    def kernel(x, *, tl):
+        tile = tl.load(x, (4,), "i64")
+        with pytest.raises(ValueError, match="has 53 bits, and a whole number near 9007199254740992 needs more"):
+            tile + (2**53 + 1)
+        with pytest.raises(TypeError, match="full: a number has 53 bits, and 9007199254740993 needs more"):
+            tl.full((4,), 2**53 + 1, "i64")
+        tl.store(x, tile + 2**60 + tl.full((4,), -(2**62), "i64") + tl.cast(tl.full((4,), 2**53 + 1, "f32"), "i64"))
+
+    x = torch.from_numpy(np.zeros(4, np.int64))
+    torch.launch("k", kernel, x, grid=(1, 1))
+    assert x.numpy().tolist() == [2**60 - 2**62 + 2**53] * 4

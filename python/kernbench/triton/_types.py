@@ -4,6 +4,8 @@ import functools
 
 import numpy as np
 
+from ._record import KernelTypeError, KernelValueError
+
 
 class dtype:
     """An element type: `tl.float16`, `tl.int32` … Compared by identity, as there is one of each."""
@@ -147,7 +149,7 @@ def by_name(name):
     short = {f"u{t.primitive_bitwidth}": t for t in (uint8, uint16, uint32, uint64)}
     found = _OF_NAME.get(name) or short.get(name)
     if found is None:
-        raise ValueError(f"unknown element type '{name}'; known: {', '.join(sorted(_OF_NAME))}")
+        raise KernelValueError(f"unknown element type '{name}'; known: {', '.join(sorted(_OF_NAME))}")
     return found
 
 
@@ -156,12 +158,23 @@ def of_python(value):
     if isinstance(value, (bool, np.bool_)):
         return int1
     if isinstance(value, (int, np.integer)):
+        if not -(2**63) <= value < 2**64:
+            raise KernelValueError(f"the whole number {value} needs more than 64 bits; beside floats write it as one: {float_text(value)}")
         if -(2**31) <= value < 2**31:
             return int32
         if 2**31 <= value < 2**32:
             return uint32
         return uint64 if value >= 2**63 else int64
-    return float32
+    size = abs(value)
+    return float32 if size == 0 or 2.0**-126 <= size <= _LARGEST or not size < float("inf") else float64
+
+
+_LARGEST = (2 - 2.0**-23) * 2.0**127  # of float32
+
+
+def float_text(value):
+    """A whole number as a float is written; of one that no float holds, its size."""
+    return repr(float(value)) if abs(value) < 2**1023 else f"1e{len(str(abs(value))) - 1}"
 
 
 _KIND = {"bool": 0, "int": 1, "uint": 1, "float": 2}
@@ -185,8 +198,8 @@ def promote(a, b, a_is_number, b_is_number, divides):
         return a if a is b else float16
     if a.is_floating() or b.is_floating():
         return a if a.is_floating() else b
-    if divides and a.kind != b.kind and "bool" not in (a.kind, b.kind):
-        raise TypeError(f"/, // or % of {a} and {b}: their signedness differs; cast one of them first")
+    if divides and a.is_int_signed() != b.is_int_signed():
+        raise KernelTypeError(f"/, // or % of {a} and {b}: their signedness differs; cast one of them first")
     return promote_integers(a, b)
 
 
@@ -205,6 +218,19 @@ def bfloat16_rounded(array):
     bits = np.asarray(array, np.float32).view(np.uint32)
     rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) & np.uint32(0xFFFF0000)
     return np.where(np.isnan(array), np.float32(np.nan), rounded.view(np.float32))
+
+
+FLOAT8 = {float8e5: (2, -14, 57344.0, np.inf), float8e4nv: (3, -6, 448.0, np.nan)}  # digits, least exponent, largest, what is beyond
+
+
+def float8_rounded(array, type):
+    """Numbers rounded to the nearest float8 of that type, as float32."""
+    digits, least, largest, beyond = FLOAT8[type]
+    array = np.asarray(array, np.float32).astype(np.float64)
+    exponent = np.maximum(np.frexp(array)[1] - 1, least)
+    unit = np.ldexp(1.0, exponent - digits)
+    nearest = np.where(np.isfinite(array), np.rint(array / unit) * unit, array)
+    return np.where(np.abs(nearest) > largest, np.copysign(beyond, nearest), nearest).astype(np.float32)
 
 
 def int_type(bitwidth, signed):

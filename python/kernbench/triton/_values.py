@@ -33,6 +33,8 @@ def rounded(value, type):
     if isinstance(value, np.ndarray):
         if type is types.bfloat16:
             return types.bfloat16_rounded(value)
+        if type in types.FLOAT8:
+            return types.float8_rounded(value, type)
         if type is types.int1:
             return value != 0
         if value.dtype.kind == "f" and type.numpy.kind in "iu":
@@ -45,9 +47,27 @@ def rounded(value, type):
         bits = type.primitive_bitwidth
         low = -(1 << bits - 1) if type.kind == "int" else 0
         return (value - low) % (1 << bits) + low
+    if type.is_floating() and isinstance(value, int):
+        value = _float_of(value, types.float32 if type is types.bfloat16 else type)
+    if type in types.FLOAT8:
+        return float(types.float8_rounded(np.asarray(value, np.float32), type))
     if type is types.bfloat16:
         return float(types.bfloat16_rounded(np.asarray([value], np.float32))[0])
     return float(type.numpy.type(value)) if type.is_floating() else value
+
+
+def _float_of(value, type):
+    """A whole number rounded once to the type's NumPy type; beyond its range, infinite."""
+    if -(1 << 53) <= value <= 1 << 53:
+        return float(type.numpy.type(value))
+    size = abs(value)
+    above = max(size.bit_length() - 2 - np.finfo(type.numpy).nmant - 1, 0)  # bits that only decide how the rest is rounded
+    kept = (size >> above) | bool(size & ((1 << above) - 1))
+    try:
+        number = float(type.numpy.type(float(kept) * 2.0**above))
+    except OverflowError:
+        number = float("inf")
+    return -number if value < 0 else number
 
 
 def as_tensor(value, type=None):
@@ -72,6 +92,13 @@ def constant(value):
     return value.data if isinstance(value, tensor) and value.known and not value.shape and not value.dtype.is_ptr() else value
 
 
+def number_as(value, type):
+    """A number as a scalar of a type that is given: rounded, or its low bits."""
+    if type.is_int() and isinstance(value, (int, np.integer)):
+        types.of_python(value)  # refuses what has more than 64 bits
+    return tensor(type, (), rounded(value, type))
+
+
 def is_number(value):
     return isinstance(value, (bool, int, float, np.number, np.bool_))
 
@@ -90,7 +117,7 @@ def tile_of(x):
         if x.dot is not None:
             x.tile = x.dot(None)
         elif x.made is not None:
-            x.tile = x.made()
+            x.tile = tile_as(x.made(), x.dtype)
             x.made = None
         else:
             x.tile = filled(x.shape, x.data, x.dtype)
@@ -105,7 +132,12 @@ def operand(x):
 
 
 def recorded(type, tile):
-    return tensor(type, tuple(tile.shape), tile=tile)
+    return tensor(type, tuple(tile.shape), tile=tile_as(tile, type))
+
+
+def tile_as(tile, type):
+    """The tile in the type that Triton gives the result, where the kernel language gives another one."""
+    return tile if type.core is None or str(tile.dtype) == type.core else current().core().cast(tile, type.core)
 
 
 def is_exact(value):

@@ -11,7 +11,7 @@ from .._record import KernelTypeError, KernelValueError, current
 from .._shapes import broadcast_to, expand_dims, reshape, trans
 from .._tensor import tensor
 from .._types import int32
-from .._values import as_tensor, recorded, tile_of
+from .._values import as_tensor, is_number, number_as, recorded, tile_of
 
 
 def _shape(shape):
@@ -23,12 +23,16 @@ def arange(start, end):
     start, end = _operator.index(start), _operator.index(end)
     if end <= start:
         raise KernelValueError(f"arange({start}, {end}): the end must be greater than the start")
+    if start < int32.low or end > int32.high + 1:
+        raise KernelValueError(f"arange({start}, {end}): its numbers are int32; add an int64 scalar to a shorter one")
     return tensor(int32, (end - start,), np.arange(start, end, dtype=np.int32),
                   made=lambda: current().core().arange(start, end))
 
 
 def full(shape, value, dtype=None):
     shape = _shape(shape)
+    if isinstance(dtype, _types.dtype) and not dtype.is_ptr() and is_number(value):
+        return broadcast_to(number_as(value, dtype), shape)
     x = as_tensor(value)
     x = cast(x, dtype) if dtype is not None else x
     return broadcast_to(x, shape)
