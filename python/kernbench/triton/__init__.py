@@ -19,9 +19,17 @@ import functools
 from . import language, runtime, testing, tools
 from ._jit import Autotuner, Config, Heuristics, JITFunction, KernelInterface, Launch, autotune, heuristics, jit
 from ._load import install, load
+from ._errors import missing
 from ._record import KernelTypeError, KernelValueError, Refused, TritonError
 from ._values import constant
 from .language import constexpr
+
+
+def __getattr__(name):
+    if name.startswith("__"):
+        raise AttributeError(name)
+    raise missing("triton", name, globals())
+
 
 __version__ = "3.6.0"  # the language that is followed
 

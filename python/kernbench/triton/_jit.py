@@ -4,18 +4,20 @@ import functools
 import inspect
 import operator
 import os
+import warnings
 
 import numpy as np
 
 from .. import _core
 from . import _types as types
+from ._errors import at_launch, in_kernel, meant
 from ._memory import Spans, TensorDescriptor
 from ._own_writes import OwnWrites
-from ._record import Instance, KernelTypeError, KernelValueError, Places, kernel_line, line_text, running
+from ._record import Instance, KernelRuntimeError, KernelTypeError, KernelValueError, Places, TritonError, kernel_line, line_text, running
 from ._rewrite import rewritten
 from ._tensor import tensor
 from ._types import pointer_type
-from ._values import as_tensor
+from ._values import as_tensor, is_number
 from .tools.tensor_descriptor import TensorDescriptor as HostDescriptor
 
 # What only steers a compiler: accepted, and without effect.
@@ -43,7 +45,7 @@ class Launch:
         self.torch = torch
         self.name = name
         self.grid = grid
-        self.spans = Spans([_Span(t) for t in tensors], torch._tensor_at)
+        self.spans = Spans([_Span(t, name) for name, t in tensors], torch._tensor_at)
         self.places = Places()
         self.transfers = {}  # by line of the kernel's file
         self.notes = []  # what a reader of its numbers should know, a sentence each
@@ -88,10 +90,10 @@ class Launch:
 
 
 class _Span:
-    """Where a tensor lies."""
+    """Where a tensor lies, under the name of the parameter through which the kernel has it."""
 
-    def __init__(self, t):
-        self.ptr, self.nbytes, self.name = t.data_ptr(), t.nbytes, t.name
+    def __init__(self, t, name):
+        self.ptr, self.nbytes, self.name = t.data_ptr(), t.nbytes, name
 
 
 def _is_tensor(value):
@@ -106,6 +108,16 @@ def _tensors(value):
     return [value] if _is_tensor(value) else []
 
 
+def _named_argument(kernel, name, value, is_constexpr):
+    if isinstance(value, np.ndarray) and value.ndim and not is_constexpr:
+        raise KernelTypeError(f"{kernel}: argument '{name}' is a NumPy array; torch.from_numpy makes a tensor of it")
+    try:
+        return _argument(value, is_constexpr)
+    except TritonError as error:
+        error.args = (f"{kernel}: argument '{name}': {error}",)
+        raise
+
+
 def _argument(value, is_constexpr):
     """A launch argument as the kernel sees it."""
     if _is_tensor(value):
@@ -114,8 +126,8 @@ def _argument(value, is_constexpr):
         return TensorDescriptor(_argument(value.base, False), value.shape, value.strides, value.block_shape, value.padding)
     if is_constexpr or value is None or isinstance(value, (str, types.dtype)) or callable(value):
         return value
-    if isinstance(value, (bool, int, float, np.number, np.bool_)):
-        return as_tensor(value)
+    if is_number(value):
+        return as_tensor(value, types.float32 if isinstance(value, (float, np.floating)) else None)
     if isinstance(value, (tuple, list)):
         return tuple(_argument(v, False) for v in value)
     return value
@@ -163,6 +175,15 @@ def _place(schedule, i, count, places):
             return places.index(tuple(chosen))
         raise KernelValueError(f"schedule put program {i} on {chosen!r}; expected a number below {len(places)} or (cube, pe)")
     raise KernelValueError(f"schedule is {schedule!r}; known: 'round_robin', 'blocks', or a function of (program, count, places)")
+
+
+def _extents(kernel, grid, arguments):
+    try:
+        return _grid_of(grid, dict(arguments))
+    except TritonError:
+        raise
+    except Exception as error:
+        raise at_launch(error, kernel, "its grid: ") from error
 
 
 def _grid_of(grid, meta):
@@ -214,7 +235,7 @@ class JITFunction(KernelInterface):
 
     def __call__(self, *args, **options):
         if running() is None:
-            raise RuntimeError(f"{self.__name__} is a @triton.jit function: launch it as {self.__name__}[grid](...), or call it "
+            raise KernelRuntimeError(f"{self.__name__} is a @triton.jit function: launch it as {self.__name__}[grid](...), or call it "
                                "from another kernel")
         return self.body(*args, **options)
 
@@ -227,14 +248,15 @@ class JITFunction(KernelInterface):
         unused = [k for k in options if k not in self.arg_names]
         for key in unused:
             if key not in IGNORED:
-                raise TypeError(f"{self.__name__}() has no parameter '{key}'; it has {', '.join(self.arg_names)}")
+                raise KernelTypeError(f"{self.__name__}() has no parameter '{key}'{meant(key, self.arg_names)}; it has "
+                                      f"{', '.join(self.arg_names)}")
             options.pop(key)
         if "schedule" in self.arg_names and schedule is not None:
             options["schedule"], schedule = schedule, None
         try:
             bound = self.signature.bind(*args, **options)
         except TypeError as error:
-            raise TypeError(f"{self.__name__}(): {error}; it has {', '.join(self.arg_names)}") from None
+            raise KernelTypeError(f"{self.__name__}(): {error}; it has {', '.join(self.arg_names)}") from None
         bound.apply_defaults()
         return self._launch(bound.arguments, grid, schedule)
 
@@ -243,8 +265,9 @@ class JITFunction(KernelInterface):
         torch = _context([t for _, t in tensors], self.__name__, arguments)
         for name, t in tensors:
             _check_placement(self.__name__, name, t)
-        values = {n: _argument(v, i in self.constexprs) for i, (n, v) in enumerate(arguments.items())}
-        launch = Launch(torch, self.__name__, _grid_of(grid, dict(arguments)), [t for _, t in tensors])
+            t._name_once(name)
+        values = {n: _named_argument(self.__name__, n, v, i in self.constexprs) for i, (n, v) in enumerate(arguments.items())}
+        launch = Launch(torch, self.__name__, _extents(self.__name__, grid, arguments), tensors)
         count = int(np.prod(launch.grid))
         if count == 0:
             return launch
@@ -263,8 +286,12 @@ class JITFunction(KernelInterface):
     def _record(self, launch, tl, number, values):
         x, y, _ = launch.grid
         tl.begin_instance()
-        with Instance(launch, tl, (number % x, number // x % y, number // (x * y)), OwnWrites()):
-            self.body(**values)
+        ids = (number % x, number // x % y, number // (x * y))
+        with Instance(launch, tl, ids, OwnWrites()):
+            try:
+                self.body(**values)
+            except Exception as error:
+                raise in_kernel(error, self.__name__, ids) from None
 
 
 def _places(machine, count):
@@ -337,7 +364,10 @@ class Heuristics(_Wrapper):
 
     def run(self, *args, grid, **options):
         for name, function in self.values.items():
-            options[name] = function({**dict(zip(self.arg_names, args)), **options})
+            try:
+                options[name] = function({**dict(zip(self.arg_names, args)), **options})
+            except Exception as error:
+                raise at_launch(error, self.__name__, f"the heuristic of {name}: ") from error
         return self.fn.run(*args, grid=grid, **options)
 
 
@@ -356,6 +386,7 @@ class Autotuner(_Wrapper):
         self.pre_hook = pre_hook
         self.cache = {}  # key → Config
         self.timings = {}  # key → {Config: nanoseconds}
+        self.left_out = {}  # key → {Config: why it cannot be had}
         self.best_config = None
 
     def run(self, *args, grid, **options):
@@ -366,7 +397,10 @@ class Autotuner(_Wrapper):
         self.best_config = config = self.cache[key]
         if config.pre_hook:
             config.pre_hook({**named, **config.all_kwargs()})
-        return self.fn.run(*args, grid=grid, **options, **config.all_kwargs())
+        launch = self.fn.run(*args, grid=grid, **options, **config.all_kwargs())
+        for without, why in self.left_out.get(key, {}).items():
+            launch.note(f"autotune left out {without}: {why}")
+        return launch
 
     def _key(self, named):
         numbers = tuple(named[k] for k in self.keys if k in named)
@@ -388,6 +422,9 @@ class Autotuner(_Wrapper):
             raise KernelValueError(f"autotune of {self.__name__}: every configuration failed; the first, "
                                    f"{failures[0][0]}: {failures[0][1]}") from failures[0][1]
         self.timings[key] = times
+        self.left_out[key] = {config: str(failure) for config, failure in failures}
+        for config, failure in failures:
+            warnings.warn(f"autotune of {self.__name__} leaves out {config}: {failure}", stacklevel=4)
         self.cache[key] = min(times, key=times.get)
         if os.environ.get("TRITON_PRINT_AUTOTUNING") == "1":
             print(f"Triton autotuning for function {self.__name__}, best config: {self.cache[key]}: {times[self.cache[key]]} ns")

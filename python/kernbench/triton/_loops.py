@@ -6,6 +6,7 @@ turn changes none of them and stores nothing, the next turn is the same, and so 
 """
 
 import ast
+import types
 
 import numpy as np
 
@@ -74,6 +75,9 @@ class Loop:
         return True
 
 
+_UNCHANGING = (bool, int, float, str, tuple, type(None), np.ndarray, np.number, types.ModuleType)
+
+
 class _Changing:
     """Stands for what may be another value each time: equal to nothing."""
 
@@ -81,7 +85,8 @@ class _Changing:
 def _held(value):
     if isinstance(value, tensor):
         return (value.dtype, value.data) if value.known else _Changing()
-    return _Changing() if isinstance(value, (list, dict, set)) else value
+    is_own = type(value).__module__.startswith(__package__)  # a type, a block pointer, a descriptor
+    return value if is_own or isinstance(value, _UNCHANGING) or callable(value) else _Changing()
 
 
 def _same(a, b):

@@ -14,6 +14,9 @@ _local = threading.local()
 class TritonError(Exception):
     """Marks errors of this front end; each is also of a class a Python programmer expects."""
 
+    def __str__(self):
+        return str(self.args[0]) if self.args else ""
+
 
 class Refused(TritonError, NotImplementedError):
     """Something that Triton has and this machine has not, with the reason."""
@@ -27,11 +30,19 @@ class KernelValueError(TritonError, ValueError):
     """A kernel was given or computed a value that cannot be."""
 
 
+class KernelRuntimeError(TritonError, RuntimeError):
+    """The language was used where no kernel runs."""
+
+
+class KernelAttributeError(TritonError, AttributeError):
+    """A name that the language or a value has not."""
+
+
 def current():
-    """The instance that runs in this thread. RuntimeError outside a launch."""
+    """The instance that runs in this thread. KernelRuntimeError outside a launch."""
     instance = getattr(_local, "instance", None)
     if instance is None:
-        raise RuntimeError("functions of triton.language work inside a @triton.jit kernel: launch it as kernel[grid](...)")
+        raise KernelRuntimeError("functions of triton.language work inside a @triton.jit kernel: launch it as kernel[grid](...)")
     return instance
 
 
@@ -128,11 +139,15 @@ class Places:
             if not _meet(addresses, size, theirs, their_size):
                 continue
             loads, stores = (kernel_line(), line) if reads else (line, kernel_line())
-            who, writer = (program, other) if reads else (other, program)
+            who, writer = map(_program_text, (program, other) if reads else (other, program))
             raise KernelValueError(
                 f"the integers that program {who} loads at {line_text(loads)} are written by program {writer} of the same "
                 f"launch at {line_text(stores)}: programs of a launch are in no order, so the value is not known. "
                 "Write them in a launch of their own before this one")
+
+
+def _program_text(program):
+    return ", ".join(map(str, program[0] if program[-1] == "atomic" else program))
 
 
 def _meet(a, a_size, b, b_size):

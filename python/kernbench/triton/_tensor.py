@@ -9,6 +9,7 @@ import math
 
 import numpy as np
 
+from ._errors import missing
 from ._record import KernelTypeError
 
 
@@ -229,7 +230,7 @@ class tensor:
         from . import language
         function = language._METHODS.get(name)
         if function is None:
-            raise AttributeError(f"a tensor of a kernel has no attribute '{name}'")
+            raise missing("a tensor of a kernel", name, [*dir(type(self)), *language._METHODS])
         return lambda *args, **options: function(self, *args, **options)
 
 

@@ -1,6 +1,7 @@
 """`triton.language` on a simulated machine. See docs/triton.md for what is supported, ignored and refused."""
 
 from .. import _types
+from .._errors import missing
 from .._arithmetic import elementwise  # noqa: F401
 from .._shapes import broadcast_to, expand_dims, reshape, trans
 from .._tensor import block_type, tensor
@@ -32,6 +33,13 @@ from .random import (pair_uniform_to_normal, philox, philox_impl, rand, rand4x, 
                      uint_to_uniform_float)
 from . import extra, standard, core, target_info  # noqa: E402
 from .extra import libdevice  # noqa: E402: its name in Triton 2
+
+
+def __getattr__(name):
+    if name.startswith("__"):
+        raise AttributeError(name)
+    raise missing("triton.language", name, globals())
+
 
 _METHODS = {name: globals()[name] for name in (
     "abs argmax argmin associative_scan atomic_add atomic_and atomic_cas atomic_max atomic_min atomic_or atomic_xchg atomic_xor "
