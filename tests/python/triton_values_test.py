@@ -294,3 +294,22 @@ def test_parts_of_an_own_integer_are_refused(torch):
     x, out = torch.from_numpy(np.zeros(1, np.int32)), torch.from_numpy(np.zeros(1, np.int16))
     with pytest.raises(triton.TritonError, match="in elements of another size"):
         reloaded_in_parts_kernel[(1,)](out, x)
+
+
+@triton.jit
+def fma_kernel(out, x, N: tl.constexpr):
+    i = tl.arange(0, N)
+    one = (i * 0 + 1).to(tl.float32)
+    above = one + 2.0**-12
+    tl.store(out + i, tl.fma(above, above, -one))
+    tl.store(out + N + i, tl.fma(tl.load(x + i), above, -one))
+    tl.store(out + 2 * N + i, tl.fma(i, i + 1, 0x7FFFFFFF).to(tl.float32))
+
+
+def test_fma_rounds_once_also_where_its_operands_are_known(torch):
+    # (1 + 2^-12)^2 = 1 + 2^-11 + 2^-24, which float32 rounds to 1 + 2^-11: in two steps the last term is lost.
+    x = np.full(4, 1 + 2.0**-12, np.float32)
+    out = torch.from_numpy(np.zeros(12, np.float32))
+    fma_kernel[(1,)](out, torch.from_numpy(x), N=4)
+    wrapped = [float(np.float32((i * (i + 1) + 2**31 - 1 + 2**31) % 2**32 - 2**31)) for i in range(4)]
+    assert list(out.numpy()) == [2.0**-11 + 2.0**-24] * 8 + wrapped

@@ -8,7 +8,7 @@ from . import _types as types
 from ._record import KernelTypeError, KernelValueError, current
 from ._tensor import shape_text, tensor
 from ._types import dtype, pointer_type, promote
-from ._values import as_tensor, constant, converted, core_type, if_made, is_number, recorded, rounded, tile_of
+from ._values import as_tensor, constant, converted, core_type, if_made, is_number, recorded, rounded, tile_as, tile_of
 
 
 # Operations that the kernel language has under another name.
@@ -22,8 +22,7 @@ def calculated(op, xs, type, result):
     core = current().core()
     if all(is_number(o) for o in operands):
         operands[0] = core.full((), operands[0], core_type(type))
-    tile = getattr(core, CORE.get(op, op))(*operands)
-    return tile if result is type or result is types.int1 else core.cast(tile, core_type(result))
+    return tile_as(getattr(core, CORE.get(op, op))(*operands), result)
 
 
 def common_shape(*shapes):
@@ -35,6 +34,7 @@ def common_shape(*shapes):
 
 
 def _truncated_division(a, b):
+    """Toward zero. By 0 an element is −1, as the vector unit has it; a scalar is an error."""
     if isinstance(a, (int, bool)) and isinstance(b, (int, bool)):
         if b == 0:
             raise KernelValueError("division by zero")
@@ -42,25 +42,65 @@ def _truncated_division(a, b):
         return q if (a < 0) == (b < 0) else -q
     divisor = np.where(b == 0, np.ones_like(b), b)
     below = a // divisor
-    return below + (((a < 0) != (divisor < 0)) & (below * divisor != a))
+    quotient = below + (((a < 0) != (divisor < 0)) & (below * divisor != a))
+    return np.where(b == 0, ~np.zeros_like(quotient), quotient)
 
 
 def _remainder(a, b):
-    return a - _truncated_division(a, b) * b
+    """What is left of the dividend: all of it where the divisor is 0."""
+    quotient = _truncated_division(a, b)
+    return a - np.where(b == 0, np.zeros_like(quotient), quotient) * b if isinstance(quotient, np.ndarray) else a - quotient * b
+
+
+def _shifted_left(a, b):
+    """By the width or more, or by a number below 0, nothing is left."""
+    bits = _bits(a)
+    inside = (b >= 0) & (b < bits)
+    return np.where(inside, a << np.where(inside, b, np.zeros_like(b)), np.zeros_like(a))
+
+
+def _shifted_right(a, b):
+    """By the width or more, or by a number below 0, only the sign is left."""
+    bits = _bits(a)
+    inside = (b >= 0) & (b < bits)
+    return np.where(inside, a >> np.where(inside, b, np.zeros_like(b)), np.where(a < 0, ~np.zeros_like(a), np.zeros_like(a)))
+
+
+def _bits(a):
+    return a.dtype.itemsize * 8
+
+
+def _ordered(wins, zero):
+    """maximum or minimum: of +0 and −0 maximum takes +0, whatever their order; `wins` says what becomes of a NaN."""
+    def of(a, b):
+        result = wins(a, b)
+        if isinstance(result, np.ndarray) and result.dtype.kind == "f":
+            return np.where((a == 0) & (b == 0), zero(a, b), result).astype(result.dtype)
+        return result
+    return of
+
+
+def _plus_zero(a, b):
+    return np.where(np.signbit(a), b, a)
+
+
+def _minus_zero(a, b):
+    return np.where(np.signbit(a), a, b)
 
 
 def _quotient(a, b):
     with np.errstate(divide="ignore", invalid="ignore"):
-        return (np.asarray(a, np.float64) / np.asarray(b, np.float64))[()]
+        return np.asarray(np.asarray(a, np.float64) / np.asarray(b, np.float64))[()]
 
 
 KNOWN = {
     "add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": _quotient,
     "floordiv": _truncated_division, "mod": _remainder,
     "bit_and": operator.and_, "bit_or": operator.or_, "bit_xor": operator.xor,
-    "shl": operator.lshift, "shr": operator.rshift,
+    "shl": _shifted_left, "shr": _shifted_right,
     "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge,
-    "maximum": np.maximum, "minimum": np.minimum,
+    "maximum": _ordered(np.maximum, _plus_zero), "minimum": _ordered(np.minimum, _minus_zero),
+    "maximum_number": _ordered(np.fmax, _plus_zero), "minimum_number": _ordered(np.fmin, _minus_zero),
 }
 
 
@@ -71,9 +111,12 @@ def _in_type(x, type):
 def _evaluate(op, xs, type, result):
     """The numbers of an operation on known values."""
     numbers = [_in_type(x, type) for x in xs]
-    if any(isinstance(n, np.ndarray) for n in numbers) and type.numpy.kind in "iuf":
-        numbers = [n if isinstance(n, np.ndarray) else type.numpy.type(n) for n in numbers]
+    if op in _OF_ARRAYS or any(isinstance(n, np.ndarray) for n in numbers) and type.numpy.kind in "iuf":
+        numbers = [n if isinstance(n, np.ndarray) else np.asarray(n, type.numpy) for n in numbers]
     return as_data(KNOWN[op](*numbers), result)
+
+
+_OF_ARRAYS = {"shl", "shr", "maximum", "minimum", "maximum_number", "minimum_number"}
 
 
 def as_data(value, type):
@@ -86,6 +129,9 @@ def as_data(value, type):
 
 def elementwise(op, xs, type, result):
     """An operation on values that computes in `type` and gives `result`."""
+    if op not in _OF_ARRAYS and all(x.known and not x.shape and x.tile is None and x.made is None for x in xs):
+        return tensor(result, (), rounded(KNOWN[op](*[_in_type(x, type) for x in xs]), result))
+    _check_shapes(xs)
     if all(x.known for x in xs):
         data = _evaluate(op, xs, type, result)
         shape = data.shape if isinstance(data, np.ndarray) else ()
@@ -93,13 +139,13 @@ def elementwise(op, xs, type, result):
         if shape or any(x.tile is not None or x.made is not None for x in xs):
             made = lambda: calculated(op, xs, type, result)
         return tensor(result, shape, data, made=made)
-    _check_shapes(xs)
     return recorded(result, calculated(op, xs, type, result))
 
 
 def _check_shapes(xs):
     for x in xs[1:]:
-        common_shape(xs[0].shape, x.shape)
+        if x.shape and xs[0].shape and x.shape != xs[0].shape:
+            common_shape(xs[0].shape, x.shape)
 
 
 _OF_ONE_BIT = {"add": "bit_xor", "sub": "bit_xor", "mul": "bit_and"}  # what arithmetic is in integers of one bit
@@ -186,9 +232,10 @@ def sub(a, b):
 
 def truediv(a, b):
     at, bt = as_tensor(a), as_tensor(b)
-    if at.dtype.is_int() and bt.dtype.is_int():
-        return elementwise("div", (at, bt), types.float32, types.float32)
-    return binary("div", a, b, divides=True)
+    _refuse_pointers("div", at, bt)
+    type = common_type(a, b, at, bt, divides=True)
+    type = types.float32 if type.is_int() else type
+    return elementwise("div", (at, bt), type, type)
 
 
 def floordiv(a, b):
@@ -219,7 +266,20 @@ def bitwise(op, a, b):
     if not (at.dtype.is_int() and bt.dtype.is_int()):
         raise KernelTypeError(f"{op} of {at.dtype} and {bt.dtype}: bits are of integers; cast or bitcast first")
     type = common_type(a, b, at, bt)
+    if op in ("shl", "shr") and type is types.int1:
+        raise KernelTypeError(f"a shift of {at.dtype} by {bt.dtype}: one bit cannot be shifted; cast to an integer of more bits first")
+    if op == "shr":
+        return _right_shift(at, bt, type, (at if isinstance(a, tensor) else bt).dtype.is_int_signed())
     return elementwise(op, (at, bt), type, type)
+
+
+def _right_shift(x, by, type, keeps_sign):
+    """The sign of the shifted tensor decides which bits come in, also where both are computed in an unsigned type."""
+    if not keeps_sign or type.is_int_signed():
+        return elementwise("shr", (x, by), type, type)
+    signed = types.int_type(type.primitive_bitwidth, True)
+    cast = lambda value, to: value.to(type).to(to, bitcast=True)
+    return elementwise("shr", (cast(x, signed), cast(by, signed)), signed, signed).to(type, bitcast=True)
 
 
 def logical(op, a, b):
@@ -257,8 +317,10 @@ def negate(x):
 
 def absolute(x):
     x = as_tensor(x)
+    if x.dtype.is_int_unsigned():
+        return x
     if x.known:
-        data = abs(x.data)
+        data = rounded(abs(x.data), x.dtype)
         return tensor(x.dtype, x.shape, data, made=if_made((x,), lambda: current().core().abs(tile_of(x)), x.shape))
     return recorded(x.dtype, current().core().abs(tile_of(x)))
 

@@ -66,11 +66,12 @@ def randint64(seed, offset, low, high):
 # ── reductions ──
 
 def max2(a, dim):
-    return tl.max(a, dim)
+    """NaN wins."""
+    return tl.max(a, dim, propagate_nan=tl.PropagateNan.ALL)
 
 
 def min2(a, dim):
-    return tl.min(a, dim)
+    return tl.min(a, dim, propagate_nan=tl.PropagateNan.ALL)
 
 
 def any(a, dim):
@@ -128,14 +129,14 @@ def welford(mean, m2, weight, dim):
 
 
 def online_softmax_combine(lhs_max, lhs_sum, rhs_max, use_fast_math):
-    out_max = tl.maximum(lhs_max, rhs_max)
+    out_max = maximum(lhs_max, rhs_max)
     left = tl.where(lhs_max == out_max, 1.0, tl.exp(lhs_max - out_max))
     right = tl.where(rhs_max == out_max, 1.0, tl.exp(rhs_max - out_max))
     return out_max, lhs_sum * left + right
 
 
 def online_softmax_reduce(lhs_max, lhs_sum, dim, use_fast_math):
-    out_max = tl.max(lhs_max, dim)
+    out_max = max2(lhs_max, dim)
     largest = tl.expand_dims(out_max, dim)
     share = tl.where(lhs_max == largest, 1.0, tl.exp(lhs_max - largest))
     return out_max, tl.sum(lhs_sum * share, dim)

@@ -29,8 +29,17 @@ def _ints(shape):
 
 
 def expand_dims(x, axis):
+    """New axes of one element, at their places in the result."""
     x = as_tensor(x)
-    axes = sorted(a if a >= 0 else a + len(x.shape) + 1 for a in (axis if isinstance(axis, (list, tuple)) else (axis,)))
+    given = [operator.index(a) for a in (axis if isinstance(axis, (list, tuple)) else (axis,))]
+    rank = len(x.shape) + len(given)
+    for a in given:
+        if not -rank <= a < rank:
+            raise KernelValueError(f"expand_dims of {shape_text(x.shape)} at {given}: the result has {rank} axes, and {a} is not "
+                                   f"from {-rank} to {rank - 1}")
+    axes = sorted(a % rank for a in given)
+    if len(set(axes)) < len(axes):
+        raise KernelValueError(f"expand_dims of {shape_text(x.shape)} at {given}: one axis is named twice")
     for a in axes:
         x = _view(x, lambda n, a=a: np.expand_dims(n, a), lambda t, a=a: current().core().expand_dims(t, a))
     return x
@@ -62,6 +71,8 @@ def trans(x, *axes):
     axes = _ints(axes) if axes else None
     if axes is None and len(x.shape) < 2:
         raise KernelValueError(f"trans of a block of shape {shape_text(x.shape)}: it has fewer than two axes")
+    if axes is not None and sorted(axes) != list(range(len(x.shape))):
+        raise KernelValueError(f"an order of axes {list(axes)} for a block of shape {shape_text(x.shape)}: each of its axes is named once")
     order = axes or tuple(range(len(x.shape) - 2)) + (len(x.shape) - 1, len(x.shape) - 2)
     return _view(x, lambda n: np.transpose(n, order), lambda t: current().core().trans(t, order))
 

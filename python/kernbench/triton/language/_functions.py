@@ -129,10 +129,15 @@ def abs(x):
 
 def fma(x, y, z):
     x, y, z = as_tensor(x), as_tensor(y), as_tensor(z)
-    if x.known and y.known and z.known:
-        return x * y + z
     type = _types.promote(_types.promote(x.dtype, y.dtype, False, False, False), z.dtype, False, False, False)
-    return recorded(type, calculated("fma", (x, y, z), type, type))
+    record = lambda: calculated("fma", (x, y, z), type, type)
+    if not (x.known and y.known and z.known):
+        return recorded(type, record())
+    common_shape(x.shape, y.shape, z.shape)
+    exact = np.float64 if type.is_floating() else type.numpy  # rounded once
+    a, b, c = (np.asarray(rounded(v.data, type), exact) for v in (x, y, z))
+    data = as_data(a * b + c, type)
+    return tensor(type, np.shape(data), data, made=if_made((x, y, z), record, np.shape(data)))
 
 
 def fdiv(x, y, ieee_rounding=False):
@@ -149,17 +154,22 @@ def without_bfloat16(x):
     return cast(x, float32) if x.dtype is _types.bfloat16 else x
 
 
+def with_nan(name, propagate_nan):
+    """The operation by which a NaN loses against a number, or wins if it is to be propagated."""
+    return name if propagate_nan else f"{name}_number"
+
+
 def maximum(x, y, propagate_nan=None):
-    """NaN wins, whatever propagate_nan says. A number is a float32 or an int32 here, also beside narrower tensors."""
-    return _arithmetic.binary("maximum", without_bfloat16(x), without_bfloat16(y))
+    """A NaN loses unless it is to be propagated. A number is a float32 or an int32 here, also beside narrower tensors."""
+    return _arithmetic.binary(with_nan("maximum", propagate_nan), without_bfloat16(x), without_bfloat16(y))
 
 
 def minimum(x, y, propagate_nan=None):
-    return _arithmetic.binary("minimum", without_bfloat16(x), without_bfloat16(y))
+    return _arithmetic.binary(with_nan("minimum", propagate_nan), without_bfloat16(x), without_bfloat16(y))
 
 
 def clamp(x, min, max, propagate_nan=None):
-    return minimum(maximum(x, min), max)
+    return minimum(maximum(x, min, propagate_nan), max, propagate_nan)
 
 
 def umulhi(x, y):

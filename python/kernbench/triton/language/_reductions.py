@@ -9,15 +9,16 @@ from .._casts import cast
 from .._record import KernelTypeError, current
 from .._shapes import reshape
 from .._tensor import tensor
-from .._types import float32, int32, uint32
+from .._types import float32, int1, int32, uint32
 from .._values import as_tensor, recorded, tile_of
 from ._blocks import _one_axis, _stacked
-from ._functions import where, without_bfloat16
+from ._functions import where, with_nan, without_bfloat16
 
 
 def _reduced(x, axis, keep_dims, name, known, type=None):
     type = type or x.dtype
     axis = None if axis is None else _one_axis(x, axis)
+    keep_dims = bool(keep_dims)
 
     def record():
         tile = getattr(current().core(), name)(tile_of(x), axis=axis, keep_dims=keep_dims)
@@ -52,29 +53,59 @@ def _summed(x, dtype):
 
 def sum(input, axis=None, keep_dims=False, dtype=None):
     x = _summed(input, dtype)
+    if x.dtype is int1:
+        return xor_sum(x, axis, keep_dims)  # a sum of one bit
     return _reduced(x, axis, keep_dims, "sum", lambda n, axis, keepdims: np.sum(n, axis=axis, keepdims=keepdims, dtype=n.dtype))
 
 
 def max(input, axis=None, return_indices=False, return_indices_tie_break_left=True, keep_dims=False, propagate_nan=None):
     x = without_bfloat16(input) if return_indices else widened(input)
-    largest = _reduced(x, axis, keep_dims, "max", np.max)
-    return (largest, argmax(x, axis, keep_dims=keep_dims)) if return_indices else largest
+    largest = _extreme(x, axis, keep_dims, "max", propagate_nan)
+    return (largest, _place(x, axis, keep_dims, "argmax", propagate_nan)) if return_indices else largest
 
 
 def min(input, axis=None, return_indices=False, return_indices_tie_break_left=True, keep_dims=False, propagate_nan=None):
     x = without_bfloat16(input) if return_indices else widened(input)
-    smallest = _reduced(x, axis, keep_dims, "min", np.min)
-    return (smallest, argmin(x, axis, keep_dims=keep_dims)) if return_indices else smallest
+    smallest = _extreme(x, axis, keep_dims, "min", propagate_nan)
+    return (smallest, _place(x, axis, keep_dims, "argmin", propagate_nan)) if return_indices else smallest
+
+
+_BEST = {"max": np.fmax, "min": np.fmin, "argmax": np.fmax, "argmin": np.fmin}
+_BEST_OR_NAN = {"max": np.maximum, "min": np.minimum, "argmax": np.maximum, "argmin": np.minimum}
+
+
+def _best(data, name, propagate_nan, axis, keepdims):
+    """The largest or smallest of numbers that are known; of zeros the largest is +0, the smallest −0."""
+    ufunc = (_BEST_OR_NAN if propagate_nan else _BEST)[name]
+    best = ufunc.reduce(data, axis=axis, keepdims=keepdims)
+    if data.dtype.kind != "f":
+        return best
+    negative = name.endswith("min")
+    decides = ((data == 0) & (np.signbit(data) == negative)).any(axis=axis, keepdims=keepdims)
+    zero = np.where(decides == negative, -0.0, 0.0)
+    return np.where(best == 0, zero, best).astype(data.dtype)
+
+
+def _extreme(x, axis, keep_dims, name, propagate_nan=None):
+    """A NaN loses against any number, unless NaN are to be propagated: then it wins."""
+    known = lambda data, axis, keepdims: _best(data, name, propagate_nan, axis, keepdims)
+    return _reduced(x, axis, keep_dims, with_nan(name, propagate_nan), known)
+
+
+def _place(x, axis, keep_dims, name, propagate_nan=None):
+    """Where the first largest or smallest is; NaN as for the number itself."""
+    def known(data, axis, keepdims):
+        best = _best(data, name, propagate_nan, axis, True)
+        return np.argmax((data == best) | ((data != data) & (best != best)), axis=axis, keepdims=keepdims)
+    return _reduced(x, axis, keep_dims, with_nan(name, propagate_nan), known, int32)
 
 
 def argmax(input, axis, tie_break_left=True, keep_dims=False):
-    x = as_tensor(input)
-    return _reduced(x, axis, keep_dims, "argmax", np.argmax, int32)
+    return _place(as_tensor(input), axis, keep_dims, "argmax")
 
 
 def argmin(input, axis, tie_break_left=True, keep_dims=False):
-    x = as_tensor(input)
-    return _reduced(x, axis, keep_dims, "argmin", np.argmin, int32)
+    return _place(as_tensor(input), axis, keep_dims, "argmin")
 
 
 def xor_sum(input, axis=None, keep_dims=False):
@@ -153,7 +184,10 @@ def _scanned(x, axis, reverse, name, known):
 
 
 def cumsum(input, axis=0, reverse=False, dtype=None):
-    return _scanned(_summed(without_bfloat16(input), dtype), axis, reverse, "cumsum", np.cumsum)
+    x = _summed(without_bfloat16(input), dtype)
+    if x.dtype is int1:
+        return associative_scan(x, axis, lambda a, b: a ^ b, reverse)
+    return _scanned(x, axis, reverse, "cumsum", np.cumsum)
 
 
 def cumprod(input, axis=0, reverse=False):
