@@ -57,6 +57,7 @@ class Forked {
   static int run(Work& work, pid_t test) noexcept {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != test) return 1;  // it died before that
+    std::signal(SIGINT, SIG_DFL);       // a shell that starts the tests in the background has it ignored
     try {
       work();
       return 0;

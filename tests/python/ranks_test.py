@@ -1,6 +1,7 @@
 """Ranks in Python: threads that hand a baton on, with the results of C++."""
 import gc
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -197,7 +198,8 @@ except KeyboardInterrupt:
 
 @pytest.mark.parametrize("where", ["alone", "engine", "python"])
 def test_ctrl_c_stops_a_run(where):
-    done = subprocess.run([sys.executable, "-c", CTRL_C, where], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", CTRL_C, where], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120,
+                          preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))  # a shell's background job has it ignored
     assert (done.returncode, done.stdout) == (0, "stopped\n"), done.stderr
 
 
