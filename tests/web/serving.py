@@ -57,5 +57,5 @@ class Serving:
                 link.sendall(raw)
                 link.shutdown(socket.SHUT_WR)
                 return b"".join(iter(lambda: link.recv(65536), b""))
-            except (ConnectionError, TimeoutError):
+            except (ConnectionError, socket.timeout):  # before Python 3.10 no TimeoutError
                 return b""
