@@ -37,13 +37,17 @@ inline constexpr double kAboveZero = 1e-9;
 
 struct Param {
   enum class Type { integer, number, flag, text, choice, numbers, words, table };
+  /// Whether a text is the name of a file, and what is done with that file. Programs that run benches for others (`kernbench
+  /// web`), or run again what others have saved (`kernbench explain --what-if`), decide by this which names they accept.
+  enum class File { none, read, written };
 
   std::string name;
   Type type = Type::text;
+  File file = File::none;            // of text
   ParamValue fallback;               // used when a file leaves the parameter out
   bool required = false;             // a file must give it
   Range range = {0, 0};              // of integer, number and each of numbers and table
-  std::vector<std::string> choices;  // of choice and words; the names of a table
+  std::vector<std::string> choices;  // of choice and words; the names of a table; of text, see input_file
   std::size_t length = 0;            // of numbers: how many
   std::string doc;
 
@@ -51,6 +55,11 @@ struct Param {
   static Param number(std::string name, double fallback, Range range, std::string doc);
   static Param flag(std::string name, bool fallback, std::string doc);
   static Param text(std::string name, std::string fallback, std::string doc);
+  /// The name of a file that is read; or one of `built_in`, which are no files; or nothing.
+  static Param input_file(std::string name, std::string fallback, std::vector<std::string> built_in,
+                          std::string doc);
+  /// The name of a file that is written; or nothing, and then none may be written.
+  static Param output_file(std::string name, std::string fallback, std::string doc);
   static Param choice(std::string name, std::string fallback, std::vector<std::string> choices,
                       std::string doc);
   static Param numbers(std::string name, std::vector<double> fallback, Range range, std::string doc);
@@ -83,6 +92,8 @@ class ParamSet {
   const Param* find(std::string_view name) const;
   const ParamValue& value(std::string_view name) const { return values_[index(name)]; }
   void set(std::string_view name, ParamValue value) { values_[index(name)] = std::move(value); }
+  /// No file is to be written: every `output_file` is empty from here on.
+  void drop_output_files();
   bool has(std::string_view name) const;  // known and given
 
   std::int64_t integer(std::string_view name) const;

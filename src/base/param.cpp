@@ -98,7 +98,9 @@ std::int64_t read_integer(const Param& param, const YamlNode& node) {
 std::string read_word(const Param& param, const YamlNode& node) {
   if (node.kind != YamlNode::Kind::scalar) refuse_type(param, node);
   const auto& known = param.choices;
-  if (known.empty() || std::find(known.begin(), known.end(), node.scalar) != known.end()) return node.scalar;
+  if (param.type == Param::Type::text || known.empty() ||
+      std::find(known.begin(), known.end(), node.scalar) != known.end())
+    return node.scalar;
   throw InputError(
       {"param.choice", node.place.text(),
        fmt::format("'{}' must be {}, not {}", param.name, param.expectation(), quote(node.scalar)),
@@ -154,6 +156,20 @@ Param make(std::string name, Param::Type type, ParamValue fallback, std::string 
 
 bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }
 
+std::string text_expectation(const Param& param) {
+  switch (param.file) {
+    case Param::File::none:
+      return "a word";
+    case Param::File::read:
+      return param.choices.empty()
+                 ? "the name of a file to read"
+                 : fmt::format("one of {}, or the name of a file to read", join(param.choices));
+    case Param::File::written:
+      return "the name of a file to write";
+  }
+  return {};
+}
+
 /// In double quotes, where YAML knows escapes.
 std::string escaped_word(const std::string& word) {
   std::string out = "\"";
@@ -198,6 +214,20 @@ Param Param::flag(std::string name, bool fallback, std::string doc) {
 
 Param Param::text(std::string name, std::string fallback, std::string doc) {
   return make(std::move(name), Type::text, std::move(fallback), std::move(doc));
+}
+
+Param Param::input_file(std::string name, std::string fallback, std::vector<std::string> built_in,
+                        std::string doc) {
+  Param param = text(std::move(name), std::move(fallback), std::move(doc));
+  param.file = File::read;
+  param.choices = std::move(built_in);
+  return param;
+}
+
+Param Param::output_file(std::string name, std::string fallback, std::string doc) {
+  Param param = text(std::move(name), std::move(fallback), std::move(doc));
+  param.file = File::written;
+  return param;
 }
 
 Param Param::choice(std::string name, std::string fallback, std::vector<std::string> choices,
@@ -253,7 +283,7 @@ std::string Param::expectation() const {
     case Type::flag:
       return "true or false";
     case Type::text:
-      return "a word";
+      return text_expectation(*this);
     case Type::choice:
       return fmt::format("one of {}", join(choices));
     case Type::numbers:
@@ -330,6 +360,11 @@ const Param* ParamSet::find(std::string_view name) const {
 
 bool ParamSet::has(std::string_view name) const {
   return find(name) && !std::holds_alternative<std::monostate>(value(name));
+}
+
+void ParamSet::drop_output_files() {
+  for (std::size_t i = 0; i < params_.size(); ++i)
+    if (params_[i].file == Param::File::written) values_[i] = std::string();
 }
 
 std::int64_t ParamSet::integer(std::string_view name) const { return std::get<std::int64_t>(value(name)); }

@@ -65,6 +65,10 @@ double number_of(const std::string& field, const std::string& where) {
 
 }  // namespace
 
+Param Baseline::option(std::string doc) {
+  return Param::input_file("beside", "", shipped_names(), std::move(doc));
+}
+
 Baseline Baseline::load(const std::string& name_or_file) {
   Baseline baseline;
   baseline.name_ = std::filesystem::path(name_or_file).stem().string();

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/embedded_text.hpp"
+#include "kernbench/param.hpp"
 
 namespace kernbench::bench {
 
@@ -21,6 +22,8 @@ class Baseline {
  public:
   /// The one that ships under this name, or a file. InputError (`baseline.…`) if it is neither, or lacks a column.
   static Baseline load(const std::string& name_or_file);
+  /// The option `beside` of a bench: one that ships, a file, or (by default) nothing.
+  static Param option(std::string doc);
 
   const std::string& name() const { return name_; }
   /// Microseconds of an operation with exactly these dimensions.

@@ -101,6 +101,10 @@ void bind_param(py::module_& m) {
           py::arg("doc") = "")
       .def_static("flag", &Param::flag, py::arg("name"), py::arg("default"), py::arg("doc") = "")
       .def_static("text", &Param::text, py::arg("name"), py::arg("default"), py::arg("doc") = "")
+      .def_static("input_file", &Param::input_file, py::arg("name"), py::arg("default"),
+                  py::arg("built_in") = std::vector<std::string>(), py::arg("doc") = "")
+      .def_static("output_file", &Param::output_file, py::arg("name"), py::arg("default"),
+                  py::arg("doc") = "")
       .def_static("choice", &Param::choice, py::arg("name"), py::arg("default"), py::arg("choices"),
                   py::arg("doc") = "")
       .def_readonly("name", &Param::name)

@@ -180,5 +180,23 @@ TEST(ParamSet, OptionalValuesAreAbsentUntilGiven) {
   EXPECT_THROW(set.integer("nothing"), InternalError);
 }
 
+TEST(Param, FilesToReadMayBeNamesThatAreBuiltIn) {
+  const Param file = Param::input_file("beside", "", {"h200"}, "measured times");
+  EXPECT_EQ(file.file, Param::File::read);
+  EXPECT_THAT(file.expectation(), HasSubstr("h200"));
+  for (const char* name : {"h200", "other.csv", "/a/b.csv"})
+    EXPECT_EQ(std::get<std::string>(read(file, name)), name);
+}
+
+TEST(Param, DroppedOutputFilesAreEmptyAndNothingElseChanges) {
+  ParamSet set({Param::input_file("in", "a.csv", {}, ""), Param::output_file("out", "b.csv", ""),
+                Param::text("name", "c", "")});
+  set.set("out", std::string("/somewhere/else"));
+  set.drop_output_files();
+  EXPECT_EQ(set.text("in"), "a.csv");
+  EXPECT_EQ(set.text("out"), "");
+  EXPECT_EQ(set.text("name"), "c");
+}
+
 }  // namespace
 }  // namespace kernbench::param_test

@@ -457,7 +457,8 @@ Bench llama() {
        Param::integer("head_dim", 32, {2, 1024}, "custom: width of a head"),
        Param::integer("layers", 2, extent, "custom: layers"),
        Param::integer("vocab", 1024, {1, 1 << 24}, "custom: rows of the embedding"),
-       Param::text("beside", "", "measured times to stand beside: h200, or a CSV file (see data/baselines)")},
+       Baseline::option(
+           "measured times to stand beside the simulated ones: h200, or a CSV file (see data/baselines)")},
       run_llama};
 }
 

@@ -406,10 +406,10 @@ Bench milestone_gqa_llama70b() {
            Param::text("batches", "1,8,64", "headline: sequences, with commas between; 1 is the single user"),
            Param::words("panels", {"single_user_prefill", "single_user_decode", "multi_user_decode"}, kPanels,
                         "headline: which panels"),
-           Param::text("beside", "",
-                       "headline: measured times to stand beside: h200, or a CSV file (see data/baselines)"),
-           Param::text("output", "benches/1H_milestone_output/gqa/sweep.json",
-                       "where the rows are written; empty: nowhere")},
+           Baseline::option("headline: measured times to stand beside: "
+                            "h200, or a CSV file (see data/baselines)"),
+           Param::output_file("output", "benches/1H_milestone_output/gqa/sweep.json",
+                              "where the rows are written; empty: nowhere")},
           run_gqa};
 }
 
