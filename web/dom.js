@@ -18,6 +18,12 @@ function fill(element, attributes, children) {
   return element;
 }
 
+/** New content for an element. What is false or not there is left out, as by `make`. */
+export function refill(element, ...children) {
+  element.replaceChildren();
+  return fill(element, {}, children);
+}
+
 /** A long path may break after its dots and arrows, nowhere else. */
 export function breakable(text) {
   return String(text).split(/(?<=[./→])/).flatMap((part, i) => (i > 0 ? [make("wbr"), part] : [part]));

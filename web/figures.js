@@ -71,8 +71,8 @@ function xTicks(scale, values, room) {
 /** Where an axis begins: right of its name and of its longest tick. */
 const edgeFor = (shown) => Math.max(LEAST_LEFT, 34 + 7.2 * Math.max(0, ...shown.map((v) => figure(v).length)));
 
-/** Series are {name, points: [[x, y, tip]], dashed}. */
-export function lineChart(series, { x, y, logX, logY, lines = "" }) {
+/** Series are {name, points: [[x, y, tip]], dashed}. Without `joined` there are points alone. */
+export function lineChart(series, { x, y, logX, logY, lines = "", joined = true }) {
   const xs = series.flatMap((s) => s.points.map((p) => p[0])), ys = series.flatMap((s) => s.points.map((p) => p[1]));
   if (xs.length === 0) return make("p", { class: "muted" }, "No point has both values.");
   const across = scaleOf(xs, logX, false), up = scaleOf(ys, logY, !logY), edge = edgeFor(up.ticks);
@@ -86,18 +86,18 @@ export function lineChart(series, { x, y, logX, logY, lines = "" }) {
       svg("text", { class: "strong", x: -(EDGE_TOP + height / 2), y: 14, transform: "rotate(-90)", "text-anchor": "middle" }, y));
     series.forEach((s, i) => {
       const colour = seriesColour(i), sorted = [...s.points].sort((a, b) => across.at(a[0]) - across.at(b[0]));
-      parts.push(svg("path", { d: "M" + sorted.map((p) => `${px(p[0]).toFixed(1)} ${py(p[1]).toFixed(1)}`).join("L"), fill: "none", stroke: colour, "stroke-width": 2, "stroke-dasharray": s.dashed ? "6 4" : null, "stroke-linejoin": "round" }));
+      if (joined) parts.push(svg("path", { class: "line", d: "M" + sorted.map((p) => `${px(p[0]).toFixed(1)} ${py(p[1]).toFixed(1)}`).join("L"), fill: "none", stroke: colour, "stroke-width": 2, "stroke-dasharray": s.dashed ? "6 4" : null, "stroke-linejoin": "round" }));
       for (const p of sorted)
         parts.push(withTip(svg("path", { d: markerOf(i)(4), transform: `translate(${px(p[0]).toFixed(1)} ${py(p[1]).toFixed(1)})`, fill: colour, stroke: "var(--card)", "stroke-width": 1 }), p[2] ?? `${s.name}\n${x}: ${p[0]}\n${y}: ${p[1]}`));
     });
     return parts;
   });
-  return make("div", {}, drawing, series.length > 1 || series[0].name ? keyOf(series.map((s) => s.name), lines) : null);
+  return make("div", {}, drawing, series.length > 1 || series[0].name ? keyOf(series.map((s) => s.name), lines, joined) : null);
 }
 
-function keyOf(names, title) {
+function keyOf(names, title, joined) {
   return make("ul", { class: "legend" }, title && make("li", { class: "muted" }, title), names.map((name, i) => make("li", {},
-    svg("svg", { width: 22, height: 12, viewBox: "-11 -6 22 12", "aria-hidden": "true" }, svg("path", { d: "M-11 0H11", stroke: seriesColour(i), "stroke-width": 2 }), svg("path", { d: markerOf(i)(3.6), fill: seriesColour(i) })), " ", name || "all")));
+    svg("svg", { width: 22, height: 12, viewBox: "-11 -6 22 12", "aria-hidden": "true" }, joined && svg("path", { d: "M-11 0H11", stroke: seriesColour(i), "stroke-width": 2 }), svg("path", { d: markerOf(i)(3.6), fill: seriesColour(i) })), " ", name || "all")));
 }
 
 /** Bars side by side: groups are names, series {name, values: one for each group}. */

@@ -20,13 +20,20 @@ export function optionsText(run) {
   return Object.entries(run.options ?? {}).filter(([, value]) => value !== null).map(([key, value]) => `${key}=${value}`).join(" ");
 }
 
-/** Launches of one stream follow each other, so the bound is of their time on the PEs. */
+/**
+ * {sip, share}: of the launches of a SIP, their bounds in sum over their times on the PEs in sum, for the SIP with the largest
+ * sum of bounds. No launch is faster than its bound, so the share is 1 at most. null if nothing bounds the run.
+ */
 export function boundShare(data) {
-  const launches = data.launches.filter((l) => l.phase === "launch" && l.done);
-  const longest = Math.max(0, ...launches.map((l) => l.pe_exec_ps));
-  const bound = (data.run.lower_bound_ns ?? 0) * 1000;
-  const spent = launches.length === 1 ? longest : Math.max(longest, new Set(launches.map((l) => l.sip)).size === 1 ? launches.reduce((sum, l) => sum + l.pe_exec_ps, 0) : longest);
-  return spent > 0 && bound > 0 ? bound / spent : null;
+  const sips = new Map();
+  for (const launch of data.launches.filter((l) => l.phase === "launch" && l.done)) {
+    const sum = sips.get(launch.sip) ?? { sip: launch.sip, bound: 0, spent: 0 };
+    sum.bound += launch.lower_bound_ps ?? 0;
+    sum.spent += launch.pe_exec_ps;
+    sips.set(launch.sip, sum);
+  }
+  const most = [...sips.values()].reduce((a, b) => (a && a.bound >= b.bound ? a : b), null);
+  return most && most.bound > 0 && most.spent > 0 ? { sip: most.sip, share: most.bound / most.spent } : null;
 }
 
 function figureBox(label, value, note, key, exact) {
@@ -54,7 +61,7 @@ export function whatRan(data) {
     make("div", { class: "figures" },
       figureBox("Simulated time", time(run.total_ps), exactNs(run.total_ps), "sim.total_ns", run.sim?.total_ns),
       figureBox("Lower bound of the launches", run.lower_bound_ns ? time(run.lower_bound_ns * 1000) : "none",
-        run.lower_bound_ns ? `${share === null ? "" : percent(share) + " of their time on the PEs; "}by ${run.bound_by || "?"}` : "nothing bounds it", "lower_bound_ns", run.lower_bound_ns),
+        run.lower_bound_ns ? `${share === null ? "" : `${percent(share.share)} of the time that the launches of SIP ${share.sip} were on its PEs; set `}by ${run.bound_by || "?"}` : "nothing bounds it", "lower_bound_ns", run.lower_bound_ns),
       figureBox("Most of the time", first ? first.name : "–", first && `${percent(first.share)} of the critical path`, "critical_path.0.resource", first?.name),
       figureBox("Operations", count(run.ops), `${count(launches.length)} kernel launch${launches.length === 1 ? "" : "es"}`, "ops", run.ops),
       figureBox("Hash", run.hash, "equal hashes: the same run", "sim.op_log_hash", run.hash)),

@@ -1,5 +1,5 @@
 // The page about a sweep: what ran, its figures, and the table.
-import { make, section, table, themeButton } from "./dom.js";
+import { make, refill, section, table, themeButton } from "./dom.js";
 import { barChart, labelled, lineChart } from "./figures.js";
 import { count, figure, percent } from "./format.js";
 
@@ -29,8 +29,20 @@ export function seriesOf(rows, plot) {
   return [...series].map(([name, points]) => ({ name, points }));
 }
 
-function drawn(rows, plot) {
-  return lineChart(seriesOf(rows, plot), { x: labelled(plot.x), y: labelled(plot.y), logX: plot.log_x, logY: plot.log_y, lines: plot.lines.map(labelled).join(" · ") });
+/**
+ * Points that no line joins: several have the same place across, or the place across was measured and goes to and fro in the
+ * order in which the sweep ran.
+ */
+export function isScatter(sweep, series, x) {
+  return series.some(({ points }) => {
+    const across = points.map(([at]) => at), steps = across.slice(1).map((at, i) => Math.sign(at - across[i]));
+    return new Set(across).size < across.length || (!sweep.names.includes(x) && new Set(steps).size > 1);
+  });
+}
+
+function drawn(sweep, rows, plot) {
+  const series = seriesOf(rows, plot);
+  return lineChart(series, { joined: !isScatter(sweep, series, plot.x), x: labelled(plot.x), y: labelled(plot.y), logX: plot.log_x, logY: plot.log_y, lines: plot.lines.map(labelled).join(" · ") });
 }
 
 function titleOf(sweep, plot) {
@@ -67,9 +79,9 @@ function explorer(sweep, rows) {
     const only = Object.fromEntries(free.map((name) => [name, now.held[name]]));
     const control = (label, options, key) => make("label", {}, label, " ", selected(options, now[key], (value) => { now[key] = value; show(); }));
     const box = (label, key) => make("label", {}, make("input", { type: "checkbox", checked: now[key], onchange: (event) => { now[key] = event.target.checked; show(); } }), " ", label);
-    place.replaceChildren(make("div", { class: "row controls" }, control("Across", [...new Set([...sweep.names, ...numeric])], "x"), control("Up", numeric, "y"), control("Lines", ["", ...sweep.names], "lines"), box("log across", "log_x"), box("log up", "log_y")),
+    refill(place, make("div", { class: "row controls" }, control("Across", [...new Set([...sweep.names, ...numeric])], "x"), control("Up", numeric, "y"), control("Lines", ["", ...sweep.names], "lines"), box("log across", "log_x"), box("log up", "log_y")),
       free.length > 0 && make("div", { class: "row controls" }, free.map((name) => make("label", {}, make("code", {}, name), " ", selected([...new Set(rows.map((row) => row[name]))], now.held[name], (value) => { now.held[name] = value; show(); })))),
-      drawn(rows, { ...now, lines: now.lines ? [now.lines] : [], only }));
+      drawn(sweep, rows, { ...now, lines: now.lines ? [now.lines] : [], only }));
   };
   show();
   return section("explore", "Look for yourself", "Choose what is drawn. Names that vary and are on no axis are held at one value.", place);
@@ -77,7 +89,7 @@ function explorer(sweep, rows) {
 
 function plots(sweep, rows) {
   if (sweep.plots.length === 0) return null;
-  return section("figures", sweep.plots.length > 1 ? "Figures" : "Figure", null, sweep.plots.map((plot) => [make("h3", {}, titleOf(sweep, plot)), drawn(rows, plot)]));
+  return section("figures", sweep.plots.length > 1 ? "Figures" : "Figure", null, sweep.plots.map((plot) => [make("h3", {}, titleOf(sweep, plot)), drawn(sweep, rows, plot)]));
 }
 
 /** Measured curves beside ours, for one arrangement and kind of buffer: those of the first figure. */

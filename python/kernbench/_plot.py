@@ -25,7 +25,7 @@ def label(name):
 
 
 def lines_of(rows, plot):
-    """{name of the line: [(x, y)]}, in the order of the rows, each sorted by x; points without a number are left out."""
+    """{name of the line: [(x, y)]}, in the order of the rows; points without a number are left out."""
     lines = {}
     for row in rows:
         if any(str(row[name]) != str(value) for name, value in plot.get("only", {}).items()):
@@ -33,7 +33,18 @@ def lines_of(rows, plot):
         x, y = row[plot["x"]], row[plot["y"]]
         if isinstance(x, (int, float)) and isinstance(y, (int, float)):
             lines.setdefault(" · ".join(str(row[name]) for name in plot["lines"]), []).append((x, y))
-    return {name: sorted(points) for name, points in lines.items()}
+    return lines
+
+
+def is_scatter(sweep, lines, x):
+    """Points that no line joins: several have the same place across, or the place across was measured and goes to and fro in
+    the order in which the sweep ran. The same rule as in `web/sweep.js`."""
+    for points in lines.values():
+        across = [at for at, _ in points]
+        directions = {after > before for before, after in zip(across, across[1:])}
+        if len(set(across)) < len(across) or (x not in sweep["names"] and len(directions) > 1):
+            return True
+    return False
 
 
 def pyplot_of():
@@ -64,8 +75,9 @@ def draw_plot(sweep, rows, plot, folder, formats):
     """One figure that the sweep's file names."""
     figure, axes = pyplot_of().subplots(figsize=(7, 4.5), layout="constrained")
     lines = lines_of(rows, plot)
+    style = "none" if is_scatter(sweep, lines, plot["x"]) else "-"
     for i, (name, points) in enumerate(lines.items()):
-        axes.plot(*zip(*points), label=name, color=COLOURS[i % len(COLOURS)], marker=MARKERS[i % len(MARKERS)], markersize=5)
+        axes.plot(*zip(*sorted(points)), label=name, linestyle=style, color=COLOURS[i % len(COLOURS)], marker=MARKERS[i % len(MARKERS)], markersize=5)
     if (plot["x"], plot["y"]) == ("results.bytes_per_pe", "results.latency_ns"):
         for i, curve in enumerate(sweep.get("compare", [])):
             axes.plot(*zip(*curve["points"]), label=curve["name"], color=COLOURS[(len(lines) + i) % len(COLOURS)], linestyle="--", marker="x")

@@ -71,6 +71,14 @@ def test_lines_and_labels_of_a_figure():
     assert _plot.label("utilization.gemm") == "utilization.gemm (0 … 1)"
 
 
+def test_points_that_go_to_and_fro_are_not_joined():
+    sweep = {"names": ["n"]}
+    assert not _plot.is_scatter(sweep, {"": [(2, 5), (1, 6), (3, 6)]}, "n")  # varied, in whatever order
+    assert _plot.is_scatter(sweep, {"": [(1, 5), (1, 6)]}, "n")
+    assert not _plot.is_scatter(sweep, {"": [(1, 5), (2, 6), (4, 6)], "b": [(4, 1), (2, 1)]}, "bytes")  # measured
+    assert _plot.is_scatter(sweep, {"": [(1, 5), (4, 6), (2, 6)]}, "bytes")
+
+
 def test_plot_draws_or_says_what_is_missing(tmp_path, capsys):
     from kernbench._cli import main
     assert main(["plot", str(tmp_path)]) == 2

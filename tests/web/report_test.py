@@ -50,6 +50,7 @@ columns: [pe_exec_ns, results.tflops, utilization.gemm, op_log_summary.engines.g
 plot:
   - {x: K, y: pe_exec_ns, lines: [variant, M], log: xy}
   - {x: K, y: op_log_summary.engines.gemm.macs, lines: variant, log: xy}
+  - {x: pe_exec_ns, y: results.tflops}
 """
 
 
@@ -241,6 +242,10 @@ class ReportPage(unittest.TestCase):
         before = page.run("document.querySelector('#explore svg').outerHTML")
         page.run("(() => { const s = document.querySelectorAll('#explore select')[1]; s.value = 'results.tflops'; s.dispatchEvent(new Event('change')); })()")
         self.assertNotEqual(page.run("document.querySelector('#explore svg').outerHTML"), before)
+        self.assertNotIn("false", page.text("#explore"))  # controls that are left out leave nothing
+        lines = [page.run(f"document.querySelectorAll('#figures svg.chart')[{i}].querySelectorAll('path.line').length") for i in range(3)]
+        self.assertGreater(lines[0], 0)
+        self.assertEqual(lines[2], 0)  # one measured value against another, to and fro: points
         page.run("document.querySelector('#table th a').click()")
         self.assertIn("↑", page.text("#table thead"))
         self.assertEqual(page.errors, [])

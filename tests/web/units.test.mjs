@@ -13,7 +13,7 @@ import { changes, nodeOf } from "../../web/machine_page.js";
 import { givenOptions, progressText } from "../../web/run_page.js";
 import { collectiveRow, groupedLaunches } from "../../web/tables.js";
 import { labelled, logTicks, scaleOf } from "../../web/figures.js";
-import { rowsOf, seriesOf } from "../../web/sweep.js";
+import { isScatter, rowsOf, seriesOf } from "../../web/sweep.js";
 
 test("times have the unit that fits", () => {
   assert.equal(time(999), "999 ps");
@@ -108,12 +108,24 @@ test("verdicts", () => {
   assert.equal(verdict({ ok: true, verified: null }).text, "numbers not checked");
 });
 
-test("the bound is compared with the time on the PEs", () => {
-  const launch = (ps, sip = 0) => ({ phase: "launch", done: true, sip, pe_exec_ps: ps });
-  assert.equal(boundShare({ run: { lower_bound_ns: 1 }, launches: [launch(4000)] }), 0.25);
-  assert.equal(boundShare({ run: { lower_bound_ns: 1 }, launches: [launch(4000), launch(4000)] }), 0.125);  // one after the other
-  assert.equal(boundShare({ run: { lower_bound_ns: 1 }, launches: [launch(4000), launch(2000, 1)] }), 0.25);  // at the same time
-  assert.equal(boundShare({ run: {}, launches: [] }), null);
+test("a SIP's bounds are compared with the time of the same SIP's launches", () => {
+  const launch = (bound, ps, sip = 0) => ({ phase: "launch", done: true, sip, lower_bound_ps: bound, pe_exec_ps: ps });
+  assert.deepEqual(boundShare({ launches: [launch(1000, 4000)] }), { sip: 0, share: 0.25 });
+  assert.deepEqual(boundShare({ launches: [launch(1000, 4000), launch(3000, 4000)] }), { sip: 0, share: 0.5 });  // (1000 + 3000) / 8000
+  // Two launches of SIP 0 and a long one of SIP 1: 1900 + 1900 over 2000 + 2000, not over the longest launch (3200).
+  assert.deepEqual(boundShare({ launches: [launch(1900, 2000), launch(1900, 2000), launch(100, 3200, 1)] }), { sip: 0, share: 0.95 });
+  assert.equal(boundShare({ launches: [{ ...launch(1000, 4000), phase: "deploy" }, { ...launch(1000, 4000), done: false }] }), null);
+  assert.equal(boundShare({ launches: [] }), null);
+});
+
+test("points that go to and fro are not joined", () => {
+  const sweep = { names: ["n", "v"] }, series = (...points) => [{ name: "", points }];
+  assert.equal(isScatter(sweep, series([2, 5], [1, 6], [3, 6]), "n"), false);  // varied, in whatever order
+  assert.equal(isScatter(sweep, series([1, 5], [1, 6], [2, 6]), "n"), true);
+  assert.equal(isScatter(sweep, series([1, 5], [2, 6], [4, 6]), "bytes"), false);  // measured, and grows with what varies
+  assert.equal(isScatter(sweep, series([4, 5], [2, 6], [1, 6]), "bytes"), false);
+  assert.equal(isScatter(sweep, series([1, 5], [4, 6], [2, 6]), "bytes"), true);
+  assert.equal(isScatter(sweep, series([1, 5]), "bytes"), false);
 });
 
 test("what is left is one more share", () => {
