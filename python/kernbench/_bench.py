@@ -107,7 +107,7 @@ def _as_html(result):
     rows = "".join(f"<tr><td>{html.escape(t.name)}</td><td>{t.sip}</td><td>{t.total_ns:.3f}</td><td>{t.pe_exec_ns:.3f}</td><td>{bound:.3f}</td></tr>"
                    for t, bound, _ in result.launches)
     table = f"<table><tr><th>launch</th><th>sip</th><th>total ns</th><th>pe_exec ns</th><th>lower bound ns</th></tr>{rows}</table>"
-    return f"<p>{html.escape(result.line)}</p>{table}<pre>{html.escape(str(result.critical_path))}</pre>"
+    return f"<pre>{html.escape(result.line)}</pre>{table}<pre>{html.escape(str(result.critical_path))}</pre>"
 
 
 setattr(_core.BenchResult, "_repr_html_", _as_html)

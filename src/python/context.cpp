@@ -185,11 +185,23 @@ PyTorch make_context(const topology::Machine& machine, bool data, int threads, i
   return PyTorch(std::make_shared<Host>(machine, std::move(options)));
 }
 
+/// `<launch 'scale' on sip0: 1234.500 ns, pe_exec 1100.000 ns>`
+std::string handle_repr(const PyHandle& handle) {
+  const auto request = handle.request.lock();
+  if (!request) return "<a request of a context that is over>";
+  const std::string text = fmt::format("<{} '{}' on sip{}: ", to_string(request->phase()), request->name(),
+                                       request->stream().sip());
+  if (!request->done()) return text + "not done yet>";
+  const runtime::Trace trace = request->trace();
+  return text + fmt::format("{:.3f} ns, pe_exec {:.3f} ns>", trace.total_ns(), trace.pe_exec_ns());
+}
+
 void bind_handle(py::module_& m) {
   py::class_<PyHandle>(m, "Handle", "A request to wait for.")
       .def_property_readonly("done", [](const PyHandle& h) { return h.get().done(); })
       .def_property_readonly(
-          "trace", [](const PyHandle& h) { return h.get().trace(); }, "When and how long, once it is done.");
+          "trace", [](const PyHandle& h) { return h.get().trace(); }, "When and how long, once it is done.")
+      .def("__repr__", &handle_repr);
 }
 
 }  // namespace

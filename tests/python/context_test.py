@@ -36,6 +36,14 @@ def test_a_launch_runs_on_the_pes_that_hold_a_shard():
         assert run.trace.total_ns == pytest.approx(run.trace.pe_exec_ns + run.trace.network_ns)
 
 
+def test_a_handle_says_what_it_is_and_how_long_it_took():
+    with kb.Torch("small") as torch:
+        run = torch.launch("scale", scale, torch.from_numpy(np.ones(64, np.float32)), 3.0)
+        assert repr(run) == "<launch 'scale' on sip0: not done yet>"
+        torch.wait(run)
+        assert repr(run) == f"<launch 'scale' on sip0: {run.trace.total_ns:.3f} ns, pe_exec {run.trace.pe_exec_ns:.3f} ns>"
+
+
 def test_from_numpy_copies_at_the_call():
     array = np.ones(64, np.float32)
     with kb.Torch("small") as torch:

@@ -143,7 +143,8 @@ def test_probes():
 
 def test_a_result_shows_itself_in_a_notebook():
     result = kb.run_bench("va-offset-verify", "small", n_elem=64)
-    assert "<table>" in result._repr_html_() and "va-offset-verify" in result._repr_html_()
+    assert "<table>" in result._repr_html_() and f"<pre>{result.line}</pre>" in result._repr_html_()  # its lines stay lines
+    assert "va-offset-verify" in result.line
 
 
 def test_a_shipped_bench_runs():
