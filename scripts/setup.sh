@@ -5,7 +5,7 @@
 # What apt prints goes to build/setup.log, which is shown when the installation fails.
 set -euo pipefail
 
-build=(g++ cmake ninja-build make libfmt-dev libcli11-dev nlohmann-json3-dev libyaml-cpp-dev libsqlite3-dev zlib1g-dev libcpp-httplib-dev)
+build=(g++ cmake ninja-build make libfmt-dev libcli11-dev nlohmann-json3-dev libyaml-cpp-dev libsqlite3-dev zlib1g-dev)
 python=(python3 python3-dev python3-numpy pybind11-dev)
 test=(libgtest-dev libgmock-dev libopenblas-dev python3 python3-pytest mypy sqlite3 libopenmpi-dev openmpi-bin python3-matplotlib)
 bench=(libbenchmark-dev libopenblas-dev python3 python3-simpy3)

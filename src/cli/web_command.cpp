@@ -2,12 +2,10 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <optional>
-#include <thread>
 
 #include "base/file.hpp"
 #include "base/text.hpp"
@@ -30,6 +28,10 @@ struct WebCommand {
   std::string host = "127.0.0.1";
   std::optional<int> port;
   std::string keep;
+  int run_limit_s = 3600;
+  int patience_s = web::ServerOptions().patience_s;
+
+  web::ServerOptions server(int at_port) const { return {host, at_port, patience_s}; }
 };
 
 /// The folder for temporary files: TMPDIR, or the system's.
@@ -76,11 +78,10 @@ void make_folder(const std::string& path) {
 std::unique_ptr<web::Server> start(const WebCommand& command, web::App& app) {
   const auto handler = [&app](const web::Request& request) { return app.respond(request); };
   try {
-    return std::make_unique<web::Server>(web::ServerOptions{command.host, command.port.value_or(kUsualPort)},
-                                         handler);
+    return std::make_unique<web::Server>(command.server(command.port.value_or(kUsualPort)), handler);
   } catch (const InputError&) {
     if (command.port) throw;
-    return std::make_unique<web::Server>(web::ServerOptions{command.host, 0}, handler);
+    return std::make_unique<web::Server>(command.server(0), handler);
   }
 }
 
@@ -93,16 +94,17 @@ int serve_command(const Session& session, const WebCommand& command) {
     make_folder(command.keep);
   std::vector<std::string> given = command.given;
   if (!command.keep.empty()) given.push_back(command.keep);
-  web::App app(session.registry, {given, passing ? passing->path() : command.keep});
+  web::App app(session.registry, {given, passing ? passing->path() : command.keep, command.run_limit_s});
   const auto server = start(command, app);
-  std::jthread thread([&] { server->serve(); });
   write_stdout(fmt::format("KernBench is at {} until Ctrl-C{}\n", server->url(),
                            command.keep.empty() ? "; runs made there are not kept (--keep DIR does)" : ""));
   if (!web::is_loopback(command.host))
     write_stderr("kernbench: note: everybody who can reach this computer can run benches here\n");
-  while (!interrupt.flag()) std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  server->stop();
-  return 0;
+  const bool idle = server->serve(interrupt.flag());
+  app.close();
+  if (idle) return 0;
+  passing.reset();  // an answer is still being made, and nobody will read it
+  std::_Exit(0);
 }
 
 }  // namespace
@@ -128,6 +130,17 @@ void add_web_command(CLI::App& app, Session& session) {
   command
       ->add_option("--keep", options->keep, "Keep the runs made there in this folder, and show what it holds")
       ->type_name("DIR");
+  check_value(command->add_option("--run-limit", options->run_limit_s,
+                                  "End a run that was asked for in a browser after this time; 0: never"),
+              whole_number(0, 1'000'000, "0: never"))
+      ->type_name("SECONDS")
+      ->capture_default_str();
+  check_value(
+      command->add_option("--patience", options->patience_s,
+                          "How long a caller may take to send a request, and to read each MiB of its answer"),
+      whole_number(1, 3600))
+      ->type_name("SECONDS")
+      ->capture_default_str();
   command->callback([&session, options] {
     session.action = [&session, options] { return serve_command(session, *options); };
   });

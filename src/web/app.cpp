@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -14,6 +13,7 @@
 #include "kernbench/saved_run.hpp"
 #include "kernbench/version.hpp"
 #include "report/html.hpp"
+#include "web/given_files.hpp"
 #include "web/jobs.hpp"
 #include "web/machine_view.hpp"
 #include "web/run_list.hpp"
@@ -91,7 +91,8 @@ Json option_json(const Param& param) {
 
 Json bench_json(const Bench& bench) {
   Json options = Json::array();
-  for (const Param& param : bench.options) options.push_back(option_json(param));
+  for (const Param& param : bench.options)
+    if (param.file != Param::File::written) options.push_back(option_json(param));
   return {{"name", bench.name}, {"doc", bench.doc}, {"options", std::move(options)}};
 }
 
@@ -115,9 +116,11 @@ class App::Content {
  public:
   Content(const Registry& registry, const AppOptions& options)
       : registry_(registry),
+        given_(options.given),
         runs_(chosen(options.given, false)),
         sweeps_(options.given),
-        jobs_(registry, options.folder, [this](const std::string& path) { return runs_.add(path); }) {
+        jobs_(registry, {options.folder, options.run_limit_s, given_},
+              [this](const std::string& path) { return runs_.add(path); }) {
     for (const std::string& path : chosen(options.given, true)) {
       topology::load_machine(path, {}, registry_.components);
       machines_.push_back(path);
@@ -128,6 +131,8 @@ class App::Content {
   Response respond(const Request& request) {
     return request.method == "POST" ? post(request.path, request.body) : get(request);
   }
+
+  void close() { jobs_.close(); }
 
  private:
   Response get(const Request& request) {
@@ -170,6 +175,7 @@ class App::Content {
     if (std::ranges::find(machines_, name) == machines_.end())
       throw InputError({"web.no-machine", name, "this server was not given such a machine",
                         "'kernbench web FILE.yaml' shows a file"});
+    if (is_machine_file(name)) given_.path(name);  // still a regular file
     return name;
   }
 
@@ -214,6 +220,7 @@ class App::Content {
 
   const Registry& registry_;
   std::vector<std::string> machines_;  // those that were given first
+  const GivenFiles given_;
   RunList runs_;
   SweepList sweeps_;
   Jobs jobs_;
@@ -222,6 +229,7 @@ class App::Content {
 App::App(const Registry& registry, const AppOptions& options)
     : content_(std::make_unique<Content>(registry, options)) {}
 App::~App() = default;
+void App::close() { content_->close(); }
 
 Response App::respond(const Request& request) try {
   return content_->respond(request);

@@ -11,7 +11,8 @@
 //   GET  /sweeps/N               the page about a sweep
 //
 // Refusals are 4xx with {"error": {id, where, what, hint}}. Runs and machines are named by number and name as `state`
-// lists them: nothing else can be asked for.
+// lists them. Options of a bench that name files to read are confined to what the server was given; those that name files to
+// write are refused (Param::File).
 #pragma once
 
 #include <memory>
@@ -26,11 +27,13 @@ namespace kernbench::web {
 struct AppOptions {
   std::vector<std::string> given;  // saved runs, folders of them, sweeps, machine files (.yaml, .yml)
   std::string folder;              // where new runs are saved
+  int run_limit_s = 0;             // after which a run is ended; 0: never
 };
 
 class App {
  public:
-  /// InputError if something given is not there, or a machine file is wrong.
+  /// InputError if something given is not there, or a machine file is wrong. Make it before there are threads (see
+  /// RunProcess).
   App(const Registry& registry, const AppOptions& options);
   ~App();
   App(const App&) = delete;
@@ -38,6 +41,8 @@ class App {
 
   /// May be called from several threads at once.
   Response respond(const Request& request);
+  /// Ends what runs, and returns when its process is gone.
+  void close();
 
  private:
   class Content;

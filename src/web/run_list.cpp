@@ -8,6 +8,7 @@
 #include "base/json.hpp"
 #include "kernbench/error.hpp"
 #include "kernbench/saved_run.hpp"
+#include "web/given_files.hpp"
 
 namespace kernbench::web {
 namespace {
@@ -37,12 +38,9 @@ Json facts_of(const std::string& path) try {
 RunList::RunList(const std::vector<std::string>& given) {
   for (const std::string& path : given) {
     if (fs::is_directory(path))
-      folders_.push_back(path);
-    else if (fs::is_regular_file(path))
-      number_of(path);
+      folders_.push_back(fs::canonical(path).string());
     else
-      throw InputError({"file.unreadable", path, "there is no such file or folder",
-                        "give saved runs, folders that hold some, or machine files"});
+      number_of(fs::canonical(path).string());
   }
   look_into_folders();
 }
@@ -65,7 +63,7 @@ void RunList::look_into_folders() {
     std::vector<std::string> found;
     std::error_code error;
     for (const auto& file : fs::directory_iterator(folder, error))
-      if (file.path().extension() == ".db" && fs::is_regular_file(file.symlink_status(error)))
+      if (file.path().extension() == ".db" && is_plain_file(file.path().string()))
         found.push_back(file.path().string());
     std::ranges::sort(found);
     for (const std::string& path : found) number_of(path);
@@ -85,7 +83,7 @@ Json RunList::json() {
   look_into_folders();
   Json list = Json::array();
   for (Entry& entry : entries_) {
-    if (std::error_code error; !fs::exists(entry.path, error)) continue;
+    if (!is_plain_file(entry.path)) continue;
     refresh(entry);
     Json one = {{"id", entry.id}, {"name", fs::path(entry.path).filename().string()}};
     one.update(parse_json(entry.facts));
@@ -98,7 +96,7 @@ Json RunList::json() {
 std::string RunList::path(int id) const {
   const std::lock_guard lock(mutex_);
   const auto entry = std::ranges::find(entries_, id, &Entry::id);
-  if (entry == entries_.end())
+  if (entry == entries_.end() || !is_plain_file(entry->path))
     throw InputError({"web.no-run", fmt::format("run {}", id), "there is no run of this number", ""});
   return entry->path;
 }

@@ -13,14 +13,14 @@ namespace kernbench::web {
 
 class RunList {
  public:
-  /// Files and folders; in folders, what ends in `.db`. InputError (`file.unreadable`) if one is not there.
+  /// Files and folders; in folders, what ends in `.db` and is no link.
   explicit RunList(const std::vector<std::string>& given);
 
   /// One more file. Its number.
   int add(const std::string& path);
   /// All there are now, the newest first: [{id, name, bench, options, machine, total_ps, hash, ok, …}].
   nlohmann::ordered_json json();
-  /// InputError (`web.no-run`) if there is none of that number.
+  /// InputError (`web.no-run`) if there is none of that number, or its file is gone.
   std::string path(int id) const;
 
  private:

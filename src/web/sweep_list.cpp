@@ -9,13 +9,21 @@
 #include "base/file.hpp"
 #include "base/json.hpp"
 #include "kernbench/error.hpp"
-#include "report/html.hpp"
+#include "web/given_files.hpp"
 
 namespace kernbench::web {
 namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
+
+/// A finished sweep whose page is made of files of this folder alone.
+bool is_whole_sweep(const std::string& folder) {
+  const std::string gemm = folder + "/gemm_sweep.json";
+  std::error_code error;
+  return is_plain_folder(folder) && is_plain_file(folder + "/sweep.json") &&
+         (is_plain_file(gemm) || fs::symlink_status(gemm, error).type() == fs::file_type::not_found);
+}
 
 /// A folder whose sweep cannot be read is listed by its name alone.
 Json facts_of_sweep(const std::string& folder) try {
@@ -29,7 +37,7 @@ Json facts_of_sweep(const std::string& folder) try {
 
 SweepList::SweepList(const std::vector<std::string>& given) {
   for (const std::string& path : given)
-    if (fs::is_directory(path)) folders_.push_back(path);
+    if (fs::is_directory(path)) folders_.push_back(fs::canonical(path).string());
   look();
 }
 
@@ -37,11 +45,10 @@ SweepList::SweepList(const std::vector<std::string>& given) {
 void SweepList::look() {
   for (const std::string& folder : folders_) {
     std::vector<std::string> found;
-    if (report::is_sweep(folder)) found.push_back(folder);
+    if (is_whole_sweep(folder)) found.push_back(folder);
     std::error_code error;
     for (const auto& inside : fs::directory_iterator(folder, error))
-      if (fs::is_directory(inside.symlink_status(error)) && report::is_sweep(inside.path().string()))
-        found.push_back(inside.path().string());
+      if (is_whole_sweep(inside.path().string())) found.push_back(inside.path().string());
     std::ranges::sort(found);
     for (const std::string& path : found)
       if (std::ranges::find(sweeps_, path) == sweeps_.end()) sweeps_.push_back(path);
@@ -53,7 +60,7 @@ Json SweepList::json() {
   look();
   Json list = Json::array();
   for (std::size_t i = 0; i < sweeps_.size(); ++i) {
-    if (!report::is_sweep(sweeps_[i])) continue;
+    if (!is_whole_sweep(sweeps_[i])) continue;
     Json one = {{"id", i + 1}, {"name", fs::path(sweeps_[i] + "/").parent_path().filename().string()}};
     one.update(facts_of_sweep(sweeps_[i]));
     list.push_back(std::move(one));
@@ -63,7 +70,8 @@ Json SweepList::json() {
 
 std::string SweepList::path(int id) const {
   const std::lock_guard lock(mutex_);
-  if (id < 1 || static_cast<std::size_t>(id) > sweeps_.size())
+  if (id < 1 || static_cast<std::size_t>(id) > sweeps_.size() ||
+      !is_whole_sweep(sweeps_[static_cast<std::size_t>(id) - 1]))
     throw InputError({"web.no-sweep", fmt::format("sweep {}", id), "there is no sweep of this number", ""});
   return sweeps_[static_cast<std::size_t>(id) - 1];
 }

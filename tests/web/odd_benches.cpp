@@ -1,4 +1,11 @@
-// The command line with benches that no user would ship: one that gets stuck, one with a race, one that is long.
+// The command line with benches that no user would ship: one that gets stuck, one with a race, one that is long, one that
+// never ends, one that crashes, one that reads and writes files.
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <thread>
+
 #include "kernbench/cli.hpp"
 #include "kernbench/distributed.hpp"
 #include "kernbench/torch.hpp"
@@ -45,6 +52,24 @@ void many(Torch& torch, const Options& options, BenchReport& report) {
   report.line("many: done");
 }
 
+/// Its host function never returns and never looks whether it shall.
+void endless(Torch&, const Options&, BenchReport&) {
+  while (true) std::this_thread::sleep_for(std::chrono::hours(1));
+}
+
+void crash(Torch&, const Options&, BenchReport&) { std::abort(); }
+
+void files(Torch& torch, const Options& options, BenchReport& report) {
+  std::string text = options.text("in");
+  if (!text.empty() && text != "shipped") {
+    std::ifstream in(text);
+    text.assign(std::istreambuf_iterator<char>(in), {});
+  }
+  if (const std::string& out = options.text("out"); !out.empty()) std::ofstream(out) << "written";
+  race(torch, options, report);
+  report.line("files: " + text);
+}
+
 }  // namespace
 }  // namespace kernbench
 
@@ -53,6 +78,13 @@ int main(int argc, char** argv) {
   return cli_main(argc, argv, [](Registry& registry) {
     registry.benches.add({"stuck", "waits for a word that nobody sends", {}, stuck});
     registry.benches.add({"race", "two PEs write one place", {}, race});
+    registry.benches.add({"endless", "never ends", {}, endless});
+    registry.benches.add({"crash", "ends its process", {}, crash});
+    registry.benches.add({"files",
+                          "reads one file and writes another",
+                          {Param::input_file("in", "", {"shipped"}, "what is read"),
+                           Param::output_file("out", "written.txt", "what is written; empty: nothing")},
+                          files});
     registry.benches.add({"many",
                           "loads a little, again and again",
                           {Param::integer("ops", 1'000'000, {1, 1e8}, "operations")},

@@ -11,10 +11,10 @@ import subprocess
 class Serving:
     """`with Serving(binary, folder, "run.db") as server:`"""
 
-    def __init__(self, binary, folder, *words):
+    def __init__(self, binary, folder, *words, env=None):
         self.folder = pathlib.Path(folder)
         # A pipe of its own for what it says; interrupts are not ignored, whoever starts the test.
-        self.process = subprocess.Popen([binary, "web", "--port", "0", *words], cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        self.process = subprocess.Popen([binary, "web", "--port", "0", *words], cwd=folder, env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
         line = self.process.stdout.readline()
         found = re.search(r"http://([^/]+):(\d+)/", line)
