@@ -8,7 +8,7 @@ import numpy as np
 from ._record import KernelValueError, current
 from ._tensor import shape_text, tensor
 from ._types import pointer_type
-from ._values import as_tensor, filled, recorded, tile_of
+from ._values import as_tensor, filled, recorded, tile_of, whole
 
 
 def _view(x, numbers, record):
@@ -25,13 +25,13 @@ def _view(x, numbers, record):
 def _ints(shape):
     if len(shape) == 1 and isinstance(shape[0], (list, tuple)):
         shape = shape[0]
-    return tuple(operator.index(getattr(n, "value", n)) for n in shape)
+    return tuple(whole(n, "an extent or axis") for n in shape)
 
 
 def expand_dims(x, axis):
     """New axes of one element, at their places in the result."""
     x = as_tensor(x)
-    given = [operator.index(a) for a in (axis if isinstance(axis, (list, tuple)) else (axis,))]
+    given = [whole(a, "an axis") for a in (axis if isinstance(axis, (list, tuple)) else (axis,))]
     rank = len(x.shape) + len(given)
     for a in given:
         if not -rank <= a < rank:
@@ -68,6 +68,7 @@ def reshape(x, *shape, can_reorder=False):
 
 
 def trans(x, *axes):
+    x = as_tensor(x)
     axes = _ints(axes) if axes else None
     if axes is None and len(x.shape) < 2:
         raise KernelValueError(f"trans of a block of shape {shape_text(x.shape)}: it has fewer than two axes")

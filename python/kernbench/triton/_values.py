@@ -1,9 +1,11 @@
 """From Python numbers to known values, and from known values to tiles that are recorded."""
 
+import operator
+
 import numpy as np
 
 from . import _types as types
-from ._record import KernelTypeError, Refused, current, kernel_line, line_text
+from ._record import KernelTypeError, Refused, TritonError, current, kernel_line, line_text
 from ._tensor import tensor
 from ._types import pointer_type
 
@@ -90,6 +92,16 @@ def as_tensor(value, type=None):
 def constant(value):
     """The plain number of a scalar that is known; anything else as it is."""
     return value.data if isinstance(value, tensor) and value.known and not value.shape and not value.dtype.is_ptr() else value
+
+
+def whole(value, what):
+    """A whole number that is known: an extent, an axis, a bound."""
+    try:
+        return operator.index(value if isinstance(value, tensor) else getattr(value, "value", value))
+    except TritonError as error:
+        raise KernelTypeError(f"{what}: {error}") from None
+    except TypeError:
+        raise KernelTypeError(f"{what} is a whole number that is known while the kernel is recorded, not {value!r}") from None
 
 
 def number_as(value, type):

@@ -1,7 +1,7 @@
 """Loads, stores, atomics, block pointers and tensor descriptors; and what is refused."""
 
 from .. import _memory
-from .._record import KernelValueError, Refused, kernel_line, line_text
+from .._record import KernelTypeError, KernelValueError, Refused, kernel_line, line_text
 
 
 def load(pointer, mask=None, other=None, boundary_check=(), padding_option="", cache_modifier="", eviction_policy="",
@@ -28,7 +28,7 @@ def make_block_ptr(base, shape, strides, offsets, block_shape, order=None):
 
 
 def advance(base, offsets):
-    return base.advanced(offsets)
+    return _of_kind(base, _memory.BlockPointer, "advance", "a block pointer").advanced(offsets)
 
 
 def make_tensor_descriptor(base, shape, strides, block_shape, padding_option="zero"):
@@ -40,11 +40,17 @@ tensor_descriptor = _memory.TensorDescriptor
 
 
 def load_tensor_descriptor(desc, offsets):
-    return desc.load(offsets)
+    return _of_kind(desc, _memory.TensorDescriptor, "load", "a tensor descriptor").load(offsets)
 
 
 def store_tensor_descriptor(desc, offsets, value):
-    return desc.store(offsets, value)
+    return _of_kind(desc, _memory.TensorDescriptor, "store", "a tensor descriptor").store(offsets, value)
+
+
+def _of_kind(value, kind, call, expected):
+    if not isinstance(value, kind):
+        raise KernelTypeError(f"{call} of {value!r}: {expected} was expected")
+    return value
 
 
 def _atomic(name):

@@ -1,7 +1,6 @@
 """Blocks: made, and taken apart and put together."""
 
 import builtins
-import operator as _operator
 
 import numpy as np
 
@@ -11,16 +10,16 @@ from .._record import KernelTypeError, KernelValueError, current
 from .._shapes import broadcast_to, expand_dims, reshape, trans
 from .._tensor import tensor
 from .._types import int32
-from .._values import as_tensor, is_number, number_as, recorded, tile_of
+from .._values import as_tensor, is_number, number_as, recorded, tile_of, whole
 
 
 def _shape(shape):
     shape = shape if isinstance(shape, (list, tuple)) else [shape]
-    return tuple(_operator.index(n) for n in shape)
+    return tuple(whole(n, "an extent") for n in shape)
 
 
 def arange(start, end):
-    start, end = _operator.index(start), _operator.index(end)
+    start, end = whole(start, "the start of arange"), whole(end, "the end of arange")
     if end <= start:
         raise KernelValueError(f"arange({start}, {end}): the end must be greater than the start")
     if start < int32.low or end > int32.high + 1:
@@ -43,10 +42,11 @@ def zeros(shape, dtype):
 
 
 def zeros_like(input):
-    return zeros(input.shape, input.dtype)
+    return full_like(input, 0)
 
 
 def full_like(input, value, dtype=None):
+    input = as_tensor(input)
     return full(input.shape, value, dtype or input.dtype)
 
 
@@ -73,7 +73,7 @@ def view(input, *shape):
 
 
 def ravel(x, can_reorder=False):
-    return reshape(x, [x.numel])
+    return reshape(x, [as_tensor(x).numel])
 
 
 def _stacked(parts, axis, new_axis):
@@ -96,6 +96,7 @@ def join(a, b):
 
 
 def split(a):
+    a = as_tensor(a)
     if not a.shape or a.shape[-1] != 2:
         raise KernelValueError(f"split of a block of shape {list(a.shape)}: its last axis has 2 elements")
     return a[..., 0], a[..., 1]
@@ -111,6 +112,7 @@ def cat(input, other, can_reorder=False, dim=0):
 
 
 def flip(x, dim=None):
+    x = as_tensor(x)
     axis = _one_axis(x, dim)
     record = lambda: current().core().flip(tile_of(x), axis)
     if x.known:
@@ -119,6 +121,7 @@ def flip(x, dim=None):
 
 
 def squeeze(x, dim):
+    x = as_tensor(x)
     axis = _one_axis(x, dim)
     return reshape(x, x.shape[:axis] + x.shape[axis + 1:])
 
@@ -128,7 +131,7 @@ def unsqueeze(x, dim):
 
 
 def _one_axis(x, axis):
-    axis = len(x.shape) - 1 if axis is None else _operator.index(axis)
+    axis = len(x.shape) - 1 if axis is None else whole(axis, "an axis")
     axis = axis + len(x.shape) if axis < 0 else axis
     if not 0 <= axis < len(x.shape):
         raise KernelValueError(f"axis {axis} of a block of shape {list(x.shape)}")

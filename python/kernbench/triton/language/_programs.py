@@ -2,7 +2,6 @@
 
 import builtins
 import functools
-import operator as _operator
 
 import numpy as np
 
@@ -10,7 +9,7 @@ from .. import _types
 from .._record import KernelTypeError, KernelValueError, current, kernel_line, line_text
 from .._tensor import tensor
 from .._types import int32
-from .._values import as_tensor
+from .._values import as_tensor, whole
 
 
 class constexpr:
@@ -32,7 +31,7 @@ def num_programs(axis):
 
 
 def _axis(axis):
-    axis = _operator.index(axis)
+    axis = whole(axis, "an axis of the grid")
     if axis not in (0, 1, 2):
         raise KernelValueError(f"axis {axis} of the grid: it has axes 0, 1 and 2")
     return axis
@@ -64,10 +63,10 @@ def static_range(arg1, arg2=None, step=None, **ignored):
 
 
 def _numbers(begin, end, step):
-    step = _operator.index(step)
+    step = whole(step, "the step of a range")
     if step == 0:
         raise KernelValueError("a range with a step of 0 does not end")
-    return builtins.range(_operator.index(begin), _operator.index(end), step)
+    return builtins.range(whole(begin, "the start of a range"), whole(end, "the end of a range"), step)
 
 
 def condition(arg, **ignored):

@@ -1,7 +1,5 @@
 """Along an axis: reductions, scans, sorting, counting."""
 
-import operator as _operator
-
 import numpy as np
 
 from .._arithmetic import as_data
@@ -10,7 +8,7 @@ from .._record import KernelTypeError, current
 from .._shapes import reshape
 from .._tensor import tensor
 from .._types import float32, int1, int32, uint32
-from .._values import as_tensor, recorded, tile_of
+from .._values import as_tensor, recorded, tile_of, whole
 from ._blocks import _one_axis, _stacked
 from ._functions import where, with_nan, without_bfloat16
 
@@ -197,7 +195,9 @@ def cumprod(input, axis=0, reverse=False):
 def histogram(input, num_bins, mask=None):
     """How often each number below num_bins occurs."""
     x = as_tensor(input)
-    bins = _operator.index(num_bins)
+    if not x.shape or not x.dtype.is_int():
+        raise KernelTypeError(f"histogram of {x!r}: a block of integers was expected")
+    bins = whole(num_bins, "the number of bins")
     if mask is not None:
         x = where(mask, cast(x, int32), bins)
     record = lambda: current().core().histogram(tile_of(x), bins)
@@ -231,7 +231,7 @@ def sort(x, dim=None, descending=False):
 def topk(x, k, dim=None):
     """The k largest, the largest first."""
     x = widened(x)
-    return _part(sort(x, dim, True), _one_axis(x, dim), 0, _operator.index(k))
+    return _part(sort(x, dim, True), _one_axis(x, dim), 0, whole(k, "the number of elements of topk"))
 
 
 def bitonic_merge(x, dim=None, descending=False):
