@@ -103,6 +103,7 @@ struct IpcqRecv {
   std::string direction;                      // empty: any
   Operand result;                             // kind `placed` if it was received to an address
   std::optional<address::MemorySpace> space;  // of that address
+  bool is_async = false;                      // recorded by recv_async
   friend bool operator==(const IpcqRecv&, const IpcqRecv&) = default;
 };
 struct Wait {

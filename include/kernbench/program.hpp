@@ -58,10 +58,12 @@ std::string_view to_string(CommandKind kind);
 
 /// One command. Program's accessors say what the last four members mean for each kind.
 struct Command {
+  static constexpr std::uint8_t kAsync = 0x80;
   CommandKind kind = CommandKind::fence;
   MathOp op = MathOp::copy;     // of math and atomic
   std::uint8_t read_count = 0;  // use Program::reads
-  /// load_scalar: DType; ipcq_recv: 1 + MemorySpace of the destination, or 0; scan and sort: 1 if reversed.
+  /// load_scalar: DType; scan and sort: 1 if reversed; ipcq_recv: 1 + MemorySpace of the destination, or 0, and
+  /// kAsync if the program does not wait for the message there.
   std::uint8_t detail8 = 0;
   std::uint32_t line = 0;         // use Program::line
   ValueId result = kNone;         // what it produces, if anything
@@ -221,10 +223,12 @@ class Program {
   /// The direction of ipcq_send and ipcq_recv; empty for a receive from any direction.
   std::string_view direction(const Command& c) const;
   /// For ipcq_recv: whether the tile is moved to `address(c)`, and which memory that is in.
-  bool has_destination(const Command& c) const { return c.detail8 != 0; }
+  bool has_destination(const Command& c) const { return (c.detail8 & ~Command::kAsync) != 0; }
   address::MemorySpace destination_space(const Command& c) const {
-    return static_cast<address::MemorySpace>(c.detail8 - 1);
+    return static_cast<address::MemorySpace>((c.detail8 & ~Command::kAsync) - 1);
   }
+  /// For ipcq_recv: whether commands behind it go on before its message has come, in every mode.
+  bool is_async(const Command& c) const { return (c.detail8 & Command::kAsync) != 0; }
   /// For wait: the command that must have retired.
   CommandIndex waited(const Command& c) const { return c.detail; }
 

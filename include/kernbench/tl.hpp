@@ -310,7 +310,8 @@ class Context {
   Op send(std::string_view direction, const Tile& tile, At at = At::current());
   Tile recv(std::string_view direction, const Dims& shape, DType dtype, const RecvOptions& options = {},
             At at = At::current());
-  /// The same; the tile is had from `wait`.
+  /// The same, without waiting for the message: commands behind it go on, also with `pe_cpu.issue: in_order`. What uses the
+  /// tile waits for it, and so does `wait`, which returns the tile.
   PendingTile recv_async(std::string_view direction, const Dims& shape, DType dtype,
                          const RecvOptions& options = {}, At at = At::current());
   /// The oldest message of any direction that no earlier receive claims.

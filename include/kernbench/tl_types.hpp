@@ -233,12 +233,12 @@ class Op {
   std::uint32_t recording_;
 };
 
-/// What recv_async returns: a tile to be had from `tl.wait`.
-class PendingTile {
+/// The tile of a message that may still have to come. The command that uses it waits for the message; `tl.wait` holds the
+/// program until the message is there.
+class PendingTile : public Tile {
  private:
   friend class Context;
-  explicit PendingTile(Tile tile) : tile_(tile) {}
-  Tile tile_;
+  explicit PendingTile(Tile tile) : Tile(tile) {}
 };
 
 /// begin, begin + step, … below end.

@@ -3,13 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "base/alike.hpp"
 #include "base/text.hpp"
 #include "data/composite.hpp"
 #include "data/compute.hpp"
+#include "isa/transfer.hpp"
 #include "kernbench/error.hpp"
 
 namespace kernbench::ccl {
@@ -54,14 +57,64 @@ void FunctionalRun::run() {
 
 bool FunctionalRun::advance(int r) {
   const auto before = rank(r).next;
-  while (!rank(r).ended() && execute(r)) ++rank(r).next;
-  return rank(r).next != before;
+  const bool took = take_posted(r);
+  while (!rank(r).at_end() && execute(r)) ++rank(r).next;
+  return took || rank(r).next != before;
+}
+
+/// Whether a message has come that a posted receive can take.
+bool FunctionalRun::take_posted(int r) {
+  auto& posted = rank(r).posted;
+  const auto take = [&](isa::CommandIndex index) { return !posted_before(r, index) && receive(r, index); };
+  bool took = false;
+  for (std::size_t i = 0; i < posted.size();) {
+    if (take(posted[i])) {
+      posted.erase(posted.begin() + static_cast<std::ptrdiff_t>(i));
+      took = true;
+    } else {
+      ++i;
+    }
+  }
+  return took;
+}
+
+/// Whether the command must wait for a receive that was posted before it: it reads the tile, waits for the receive, takes
+/// a later message from the same direction, or touches the bytes to which the tile goes.
+bool FunctionalRun::needs(int r, isa::CommandIndex index, isa::CommandIndex posted) const {
+  const auto& program = *rank(r).program;
+  const auto& c = program.command(index);
+  const auto& receive = program.command(posted);
+  const auto reads_it = [&](isa::ValueId id) { return program.base(id) == receive.result; };
+  if (c.kind == CommandKind::fence || std::ranges::any_of(program.reads(c), reads_it)) return true;
+  if (c.kind == CommandKind::wait) return program.waited(c) == posted;
+  if (c.kind == CommandKind::ipcq_recv && direction_of(r, index) == program.direction(receive)) return true;
+  std::array<isa::Access, 3> touched, written;
+  const auto count = static_cast<std::size_t>(accesses(program, c, touched));
+  if (accesses(program, receive, written) == 0) return false;
+  return std::ranges::any_of(std::span(touched).first(count), [&](const isa::Access& a) {
+    return a.begin < written[0].end && written[0].begin < a.end;
+  });
+}
+
+/// The first posted receive that this command must wait for.
+std::optional<isa::CommandIndex> FunctionalRun::posted_before(int r, isa::CommandIndex index) const {
+  const auto& me = rank(r);
+  for (const auto posted : me.posted)
+    if (posted < index && needs(r, index, posted)) return posted;
+  return std::nullopt;
 }
 
 /// False if the command must wait.
 bool FunctionalRun::execute(int r) {
-  const auto& c = rank(r).command();
-  if (c.kind == CommandKind::ipcq_recv) return receive(r, c);
+  auto& me = rank(r);
+  const auto& c = me.program->command(me.next);
+  const bool held = posted_before(r, me.next).has_value();
+  if (c.kind == CommandKind::ipcq_recv) {
+    if (!held && receive(r, me.next)) return true;
+    if (me.program->is_async(c)) me.posted.push_back(me.next);
+    return me.program->is_async(c);
+  }
+  if (held) return false;
   if (c.kind == CommandKind::ipcq_send) {
     if (!send(r, c)) return false;
   } else {
@@ -81,11 +134,13 @@ void FunctionalRun::perform(int r, const isa::Command& c) {
   if (c.result != isa::kNone)
     for (const auto id : program.reads(c)) me.depth[c.result] = std::max(me.depth[c.result], deepest(id));
   if (c.kind == CommandKind::dma_read) {
-    me.tiles.put(c.result, loaded(memory_.store(), program, c, memory_.of_dma(program, c, access(r))));
+    me.tiles.put(c.result,
+                 loaded(memory_.store(), program, c, memory_.of_dma(program, c, access(r, me.next))));
   } else if (c.kind == CommandKind::dma_write) {
-    copy_in(memory_.store(), memory_.of_dma(program, c, access(r)), me.tiles.operand(c.read[0]).bytes());
+    copy_in(memory_.store(), memory_.of_dma(program, c, access(r, me.next)),
+            me.tiles.operand(c.read[0]).bytes());
   } else if (c.kind == CommandKind::atomic) {
-    const auto pieces = memory_.of_dma(program, c, access(r));
+    const auto pieces = memory_.of_dma(program, c, access(r, me.next));
     const auto content = combined(memory_.store(), me.tiles, program, c, pieces);
     copy_in(memory_.store(), pieces,
             {content.get(), static_cast<std::size_t>(program.bytes(c.read[0]).count())});
@@ -95,7 +150,7 @@ void FunctionalRun::perform(int r, const isa::Command& c) {
     const auto& spec = program.composite(c);
     const auto pieces = [&](isa::ValueId id) {
       const bool in_memory = program.value(id).kind == isa::ValueKind::reference;
-      return in_memory ? memory_.of_reference(program, id, access(r)) : data::Pieces();
+      return in_memory ? memory_.of_reference(program, id, access(r, me.next)) : data::Pieces();
     };
     data::Composite(program, c, {}, pieces(spec.a), pieces(spec.b), pieces(spec.out))
         .run(memory_.store(), me.tiles, 1);
@@ -127,40 +182,41 @@ data::Buffer FunctionalRun::content(int r, isa::ValueId sent) {
   }
   const Bytes size = me.program->bytes(sent);
   auto buffer = data::new_buffer(size);
-  copy_out(memory_.store(), memory_.of_reference(*me.program, sent, access(r)),
+  copy_out(memory_.store(), memory_.of_reference(*me.program, sent, access(r, me.next)),
            {buffer.get(), static_cast<std::size_t>(size.count())});
   return buffer;
 }
 
-std::string_view FunctionalRun::direction_of(int r, const isa::Command& c) const {
+std::string_view FunctionalRun::direction_of(int r, isa::CommandIndex index) const {
   const auto& me = rank(r);
-  const auto direction = me.program->direction(c);
+  const auto direction = me.program->direction(me.program->command(index));
   if (!direction.empty()) return direction;
   const auto order = options_.any_order.find(r);
   if (order == options_.any_order.end() || me.any_received >= order->second.size())
-    throw InputError({"functional.any-order", place(r, me.next),
+    throw InputError({"functional.any-order", place(r, index),
                       "recv_any takes what comes first, which nothing says here",
                       fmt::format("give the directions it takes as any_order[{}]", r)});
   return order->second[me.any_received];
 }
 
-bool FunctionalRun::receive(int r, const isa::Command& c) {
+bool FunctionalRun::receive(int r, isa::CommandIndex index) {
   auto& me = rank(r);
-  const auto direction = direction_of(r, c);
+  const auto direction = direction_of(r, index);
   const auto end = me.ends.find(direction);
   if (end == me.ends.end() || end->second.in == kNoRing)
-    throw InputError({"functional.any-order", place(r, me.next),
+    throw InputError({"functional.any-order", place(r, index),
                       fmt::format("any_order names '{}', from which this rank does not receive", direction),
                       "name directions of its links"});
   auto& ring = rings_[end->second.in];
   if (ring.messages.empty()) return false;
-  if (me.program->direction(c).empty()) ++me.any_received;
-  deliver(r, c, ring);
+  if (me.program->direction(me.program->command(index)).empty()) ++me.any_received;
+  deliver(r, index, ring);
   return true;
 }
 
-void FunctionalRun::deliver(int r, const isa::Command& c, Ring& ring) {
+void FunctionalRun::deliver(int r, isa::CommandIndex index, Ring& ring) {
   auto& me = rank(r);
+  const auto& c = me.program->command(index);
   const auto message = std::move(ring.messages.front());
   ring.messages.pop_front();
   const auto number = ring.received++;
@@ -168,13 +224,13 @@ void FunctionalRun::deliver(int r, const isa::Command& c, Ring& ring) {
   if (size != message.size)
     throw SimulationError(
         {.id = "functional.message",
-         .where = place(r, me.next),
+         .where = place(r, index),
          .what = fmt::format("receives a tile of {}, but {} was sent by {}", to_string(size),
                              to_string(message.size), place(message.sender, message.command)),
          .hint = "send and receive the same shape and dtype"});
   const bool moved = me.program->has_destination(c);
   if (moved)
-    copy_in(memory_.store(), memory_.of_range(me.program->address(c), size, access(r)),
+    copy_in(memory_.store(), memory_.of_range(me.program->address(c), size, access(r, index)),
             {message.content.get(), static_cast<std::size_t>(size.count())});
   me.tiles.put(c.result, message.content);
   me.depth[c.result] = message.depth;
@@ -206,8 +262,8 @@ void FunctionalRun::retire(int r, const isa::Command& c) {
   }
 }
 
-FunctionalMemory::Access FunctionalRun::access(int r) const {
-  return {r, [this, r] { return place(r, rank(r).next); }};
+FunctionalMemory::Access FunctionalRun::access(int r, isa::CommandIndex index) const {
+  return {r, [this, r, index] { return place(r, index); }};
 }
 
 void FunctionalRun::report(FunctionalResult& result) const {
@@ -235,10 +291,16 @@ std::string FunctionalRun::place(int r, isa::CommandIndex command) const {
                      to_string(program.line(c)));
 }
 
+/// The send or receive that a rank which has not ended waits for.
+isa::CommandIndex FunctionalRun::waits_at(int r) const {
+  const auto& me = rank(r);
+  return me.at_end() ? me.posted.front() : posted_before(r, me.next).value_or(me.next);
+}
+
 /// What a rank that has not ended waits for: a message in this ring, or a free slot of it.
 const FunctionalRun::Ring& FunctionalRun::awaited(int r) const {
-  const auto& c = rank(r).command();
-  const auto ends = rank(r).ends.find(direction_of(r, c))->second;
+  const auto& c = rank(r).program->command(waits_at(r));
+  const auto ends = rank(r).ends.find(direction_of(r, waits_at(r)))->second;
   return rings_[c.kind == CommandKind::ipcq_send ? ends.out : ends.in];
 }
 
@@ -256,8 +318,11 @@ std::string FunctionalRun::waiting_text(int r) const {
       ring.sender == r
           ? fmt::format("send {} for a free slot at rank {} ({} unread, {} held by live tiles)",
                         ring.sender_direction, ring.receiver, unread, std::ssize(ring.in_use) - unread)
-          : fmt::format("recv {} for a message of rank {}", ring.direction, ring.sender);
-  return fmt::format("{} waits at {}: {}", rank_text(r), to_string(me.program->line(me.command())), what);
+          : fmt::format("{} {} for a message of rank {}",
+                        me.program->is_async(me.program->command(waits_at(r))) ? "recv_async" : "recv",
+                        ring.direction, ring.sender);
+  const auto line = to_string(me.program->line(me.program->command(waits_at(r))));
+  return fmt::format("{} waits at {}: {}", rank_text(r), line, what);
 }
 
 /// Ranks of which each waits for the next, and the last for the first.
@@ -280,9 +345,9 @@ std::vector<int> FunctionalRun::cycle() const {
 std::vector<std::string> FunctionalRun::waiting_lines(const std::vector<int>& waiting) const {
   const auto way_of = [&](int r) {
     if (waiting.size() <= kShown) return std::to_string(r);
-    const auto& c = rank(r).command();
+    const auto& c = rank(r).program->command(waits_at(r));
     return fmt::format("{} {} {}", to_string(rank(r).program->line(c)), to_string(c.kind),
-                       direction_of(r, c));
+                       direction_of(r, waits_at(r)));
   };
   std::vector<std::string> lines;
   for (const auto& ranks : alike(waiting, way_of)) {

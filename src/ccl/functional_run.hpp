@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -14,7 +15,8 @@
 
 namespace kernbench::ccl {
 
-/// Each rank executes its program in order until it must wait; ranks take turns until nobody can go on.
+/// Each rank executes its program in order until it must wait; ranks take turns until nobody can go on. A `recv_async` is
+/// posted and the rank goes on; a command that needs what a posted receive has not got yet waits for it.
 class FunctionalRun {
  public:
   FunctionalRun(const FunctionalWorld& world, const FunctionalOptions& options, FunctionalMemory& memory,
@@ -56,12 +58,13 @@ class FunctionalRun {
     const isa::Program* program;
     data::LiveTiles tiles;
     isa::CommandIndex next = 0;
+    std::vector<isa::CommandIndex> posted;  // receives whose message has not come, in program order
     std::map<std::string, Ends, std::less<>> ends;
     std::vector<std::int64_t> depth;  // of each value: messages in the longest chain it depends on
     std::unordered_map<isa::ValueId, InSlot> in_slot;
     std::size_t any_received = 0;
-    bool ended() const { return next == program->commands().size(); }
-    const isa::Command& command() const { return program->command(next); }
+    bool at_end() const { return next == program->commands().size(); }
+    bool ended() const { return at_end() && posted.empty(); }
   };
 
   int count() const { return static_cast<int>(ranks_.size()); }
@@ -70,18 +73,22 @@ class FunctionalRun {
 
   void connect(const FunctionalWorld& world);
   bool advance(int r);
+  bool take_posted(int r);
   bool execute(int r);
   void perform(int r, const isa::Command& c);
   bool send(int r, const isa::Command& c);
   data::Buffer content(int r, isa::ValueId sent);
-  bool receive(int r, const isa::Command& c);
-  void deliver(int r, const isa::Command& c, Ring& ring);
+  bool receive(int r, isa::CommandIndex index);
+  void deliver(int r, isa::CommandIndex index, Ring& ring);
+  bool needs(int r, isa::CommandIndex index, isa::CommandIndex posted) const;
+  std::optional<isa::CommandIndex> posted_before(int r, isa::CommandIndex index) const;
+  isa::CommandIndex waits_at(int r) const;
   void retire(int r, const isa::Command& c);
   static void free_slot(Ring& ring, std::uint64_t number);
 
   /// The direction a receive takes from; of `recv_any` by the order given.
-  std::string_view direction_of(int r, const isa::Command& c) const;
-  FunctionalMemory::Access access(int r) const;
+  std::string_view direction_of(int r, isa::CommandIndex index) const;
+  FunctionalMemory::Access access(int r, isa::CommandIndex index) const;
   std::string place(int r, isa::CommandIndex command) const;
   std::string rank_text(int r) const;
   const Ring& awaited(int r) const;

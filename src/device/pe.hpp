@@ -3,7 +3,7 @@
 // Commands are issued in order, `dispatch_cycles` each. Each engine works through its queue in order and
 // starts a command when the tiles it reads are ready, so that loads run ahead of compute; accesses of the PE
 // to overlapping bytes keep program order. With `pe_cpu.issue: in_order` each command completes before the
-// next one issues.
+// next one issues; only an async receive does not hold those behind it.
 #pragma once
 
 #include <array>
@@ -87,6 +87,7 @@ class Pe : private RoomListener, private QueueUser, private StreamUser {
   void begin_issue();
   void dispatch();
   void hand_over(isa::CommandIndex index, Queue queue);
+  bool is_async_receive(const isa::Command& command) const;
   bool completes_first(const isa::Command& command, Queue queue) const;
   /// What keeps the CPU from going on.
   struct Hold {

@@ -110,9 +110,15 @@ void Pe::hand_over(isa::CommandIndex index, Queue queue) {
   enqueue(index, queue, because_);
 }
 
+/// A receive that the program does not wait for. It holds the CPU in no mode, nor does a full queue of receives.
+bool Pe::is_async_receive(const isa::Command& command) const {
+  return command.kind == isa::CommandKind::ipcq_recv && program().is_async(command);
+}
+
 /// Whether the command has to retire before the CPU goes on.
 bool Pe::completes_first(const isa::Command& command, Queue queue) const {
-  return queue != kNoQueue && (spec_.in_order || command.kind == isa::CommandKind::load_scalar);
+  if (queue == kNoQueue || is_async_receive(command)) return false;
+  return spec_.in_order || command.kind == isa::CommandKind::load_scalar;
 }
 
 /// Whether the CPU may not issue the command ahead of time. A receive from any direction takes what is there when it is
@@ -131,6 +137,7 @@ Pe::Hold Pe::hold_of(const isa::Command& command, Queue queue) const {
     const Hold scratch{Hold::until_scratch, program().value(command.result).granules};
     if (is_held(scratch)) return scratch;
   }
+  if (is_async_receive(command)) return {};
   return if_held({Hold::until_room, static_cast<std::int64_t>(queue)});
 }
 

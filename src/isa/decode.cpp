@@ -67,6 +67,7 @@ IpcqRecv decode_recv(const Program& program, const Command& c) {
                 .result = operand(program, c.result),
                 .space = std::nullopt};
   if (program.has_destination(c)) recv.space = program.destination_space(c);
+  recv.is_async = program.is_async(c);
   return recv;
 }
 

@@ -68,7 +68,8 @@ struct Printer {
     return fmt::format("send {} {}", c.direction, to_string(c.tile));
   }
   std::string operator()(const IpcqRecv& c) const {
-    auto text = fmt::format("{} = recv {}", to_string(c.result), c.direction.empty() ? "any" : c.direction);
+    auto text = fmt::format("{} = {} {}", to_string(c.result), c.is_async ? "recv_async" : "recv",
+                            c.direction.empty() ? "any" : c.direction);
     return c.space ? text + fmt::format(" to {} {:#x}", to_string(*c.space), c.result.address) : text;
   }
   std::string operator()(const Wait& c) const { return fmt::format("wait #{}", c.command); }

@@ -124,6 +124,7 @@ void bind_queues(py::module_& m) {
                                return py::str(c.direction);
                              })
       .def_readonly("result", &isa::IpcqRecv::result)
+      .def_readonly("is_async", &isa::IpcqRecv::is_async)
       .def_property_readonly("nbytes", [](const isa::IpcqRecv& c) { return bytes_of(c.result); })
       .def_property_readonly("shape", [](const isa::IpcqRecv& c) { return c.result.shape; })
       .def_property_readonly("dtype", [](const isa::IpcqRecv& c) { return c.result.dtype; });

@@ -79,10 +79,8 @@ struct PyOp {
   tl::Op op;
 };
 
-struct PyPending {
-  RecordingPtr recording;
-  tl::PendingTile pending;
-};
+/// A tile whose message may still have to come.
+struct PyPending : PyTile {};
 
 struct PyShard {
   RecordingPtr recording;

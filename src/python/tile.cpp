@@ -192,7 +192,8 @@ void bind_tile(py::module_& m) {
   bind_views(tile);
   py::class_<PyOp>(m, "Op", "A command that tl.wait can wait for.")
       .def_property_readonly("command", [](const PyOp& op) { return op.op.command(); });
-  py::class_<PyPending>(m, "PendingTile", "What tl.recv_async returns: tl.wait gives the tile.");
+  py::class_<PyPending, PyTile>(m, "PendingTile",
+                                "What tl.recv_async returns: a tile whose message may still have to come.");
   py::class_<PyShard>(m, "Shard", "The piece of a tensor argument that the running PE holds.")
       .def_property_readonly(
           "ptr", [](const PyShard& s) { return s.get().ptr; }, "Where the piece begins.")

@@ -183,7 +183,8 @@ PyOp store(const PyTl& self, py::handle ptr, py::handle tile, const tl::Dims& st
 py::object wait(const PyTl& self, py::handle what) {
   tl::Context& tl = at_line(self);
   if (py::isinstance<PyPending>(what))
-    return py::cast(made(self, tl.wait(what.cast<const PyPending&>().pending)));
+    return tl.wait(what.cast<const PyPending&>().get()),
+           py::cast(made(self, what.cast<const PyPending&>().tile));
   if (py::isinstance<PyOp>(what)) return tl.wait(what.cast<const PyOp&>().op), py::none();
   tl.wait(tile_of(what, "what is waited for"));
   return py::reinterpret_borrow<py::object>(what);
@@ -404,11 +405,13 @@ void bind_queues(Class& c) {
       [](const PyTl& s, py::handle direction, const tl::Dims& shape, py::handle dtype, py::handle dir,
          py::handle dst_addr, py::handle dst_space) {
         const auto r = received("recv_async", direction, shape, dtype, dir, dst_addr, dst_space);
-        return PyPending{s.recording, at_line(s).recv_async(r.direction, r.shape, r.dtype, r.options)};
+        return PyPending{{s.recording, at_line(s).recv_async(r.direction, r.shape, r.dtype, r.options)}};
       },
       py::arg("direction") = none, py::arg("shape") = none, py::arg("dtype") = none, py::kw_only(),
       py::arg("dir") = none, py::arg("dst_addr") = none, py::arg("dst_space") = none,
-      "The same; the tile is had from tl.wait.");
+      "The same, without waiting for the message. What uses the tile waits for it, and so does tl.wait, "
+      "which "
+      "returns the tile.");
   c.def(
       "recv_any",
       [](const PyTl& s, const tl::Dims& shape, DType dtype) {

@@ -216,8 +216,9 @@ void Context::wait(const Tile& tile, At at) {
 }
 
 Tile Context::wait(const PendingTile& pending, At at) {
-  wait(pending.tile_, at);
-  return pending.tile_;
+  const Tile& tile = pending;
+  wait(tile, at);
+  return tile;
 }
 
 void Context::fence(At at) { recorder_->append({.kind = isa::CommandKind::fence}, {}, at); }

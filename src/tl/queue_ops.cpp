@@ -60,24 +60,27 @@ Op Context::send(std::string_view direction, const Tile& tile, At at) {
   return r.op(r.append({.kind = isa::CommandKind::ipcq_send, .detail = way.direction}, {given}, at));
 }
 
+Tile Recorder::receive(std::string_view direction, const Dims& shape, DType dtype, const RecvOptions& options,
+                       std::uint8_t async, At at) {
+  const auto from = way(direction, Side::recv, at);
+  isa::Command c{.kind = isa::CommandKind::ipcq_recv, .detail8 = async, .detail = from.direction};
+  c.result = received(from.queue, shape_id(shape, "recv", at), dtype, options, at);
+  if (!options.dst_addr.is_null()) {
+    c.place = builder().address(options.dst_addr.address());
+    c.detail8 |= static_cast<std::uint8_t>(1 + static_cast<int>(options.dst_space));
+  }
+  append(c, {}, at);
+  return handle(c.result);
+}
+
 Tile Context::recv(std::string_view direction, const Dims& shape, DType dtype, const RecvOptions& options,
                    At at) {
-  auto& r = *recorder_;
-  const auto way = r.way(direction, Recorder::Side::recv, at);
-  const auto shape_id = r.shape_id(shape, "recv", at);
-  isa::Command c{.kind = isa::CommandKind::ipcq_recv, .detail = way.direction};
-  c.result = r.received(way.queue, shape_id, dtype, options, at);
-  if (!options.dst_addr.is_null()) {
-    c.place = r.builder().address(options.dst_addr.address());
-    c.detail8 = static_cast<std::uint8_t>(1 + static_cast<int>(options.dst_space));
-  }
-  r.append(c, {}, at);
-  return r.handle(c.result);
+  return recorder_->receive(direction, shape, dtype, options, 0, at);
 }
 
 PendingTile Context::recv_async(std::string_view direction, const Dims& shape, DType dtype,
                                 const RecvOptions& options, At at) {
-  return PendingTile(recv(direction, shape, dtype, options, at));
+  return PendingTile(recorder_->receive(direction, shape, dtype, options, isa::Command::kAsync, at));
 }
 
 Tile Context::recv_any(const Dims& shape, DType dtype, At at) {

@@ -119,6 +119,9 @@ class Recorder {
   void check_message(const Queue* queue, Bytes size, std::string_view op, At at) const;
 
   // ── results ──
+  /// Appends a receive from a direction; `async` is 0 or Command::kAsync.
+  Tile receive(std::string_view direction, const Dims& shape, DType dtype, const RecvOptions& options,
+               std::uint8_t async, At at);
   /// What the next command, a receive, will produce.
   isa::ValueId received(const Queue* queue, std::uint32_t shape, DType dtype, const RecvOptions& options,
                         At at);

@@ -282,8 +282,9 @@ void register_pe_control(Kinds& kinds) {
   kinds.push_back(
       kind("pe_cpu", "issues the commands of a program to the engines",
            {overhead(2, "start of a launch"),
-            Param::choice("issue", "run_ahead", {"run_ahead", "in_order"},
-                          "run_ahead: queues let loads run ahead; in_order: one command at a time"),
+            Param::choice(
+                "issue", "run_ahead", {"run_ahead", "in_order"},
+                "run_ahead: queues let loads run ahead; in_order: one command at a time, recv_async apart"),
             Param::integer("queue_depth", 16, {1, 65536}, "commands an engine's queue holds"),
             Param::integer("dispatch_cycles", 1, {0, 1e6}, "cycles to issue one command")}));
   kinds.push_back(

@@ -267,6 +267,103 @@ TEST(FunctionalRunner, RefusesRecvAnyUnlessItsOrderIsGiven) {
             "functional.any-order");
 }
 
+// Everybody asks first and sends then: with `recv` nobody would go on.
+TEST(FunctionalRunner, AnAsyncReceiveLetsTheRankGoOnToItsSend) {
+  const auto kernel = [](tl::Context& tl, tl::Ptr x) {
+    const auto came = tl.recv_async("W", {4}, f32);
+    tl.send("E", tl.load(x, {4}, f32));
+    tl.store(x, tl.wait(came));
+  };
+  const auto result = run_functional(kernel, 3, "ring_1d", ranks_plus_one(3));
+  for (std::size_t r = 0; r < 3; ++r)
+    EXPECT_EQ(result.tensors[r][0].view<float>()[0], static_cast<float>((r + 2) % 3 + 1));
+}
+
+TEST(FunctionalRunner, ATileReceivedAsyncIsWaitedForWhereItIsUsed) {
+  const auto kernel = [](tl::Context& tl, tl::Ptr x) {
+    const auto came = tl.recv_async("W", {4}, f32);
+    tl.send("E", tl.load(x, {4}, f32));
+    tl.store(x, came + 10);
+  };
+  const auto result = run_functional(kernel, 2, "ring_1d", ranks_plus_one(2));
+  EXPECT_EQ(result.tensors[0][0].view<float>()[0], 12);
+  EXPECT_EQ(result.tensors[1][0].view<float>()[0], 11);
+}
+
+// Two async receives and a plain one from one direction take its messages in program order, whichever tile is used first.
+TEST(FunctionalRunner, AsyncReceivesOfADirectionTakeMessagesInOrder) {
+  const auto kernel = [](tl::Context& tl, tl::Ptr x, int rank, int) {
+    if (rank == 1) {
+      for (int i = 1; i <= 3; ++i) tl.send("W", tl.full({4}, i, f32));
+      return;
+    }
+    const auto first = tl.recv_async("E", {4}, f32), second = tl.recv_async("E", {4}, f32);
+    const auto third = tl.recv("E", {4}, f32);
+    tl.store(x, third * 100 + second * 10 + first);
+  };
+  const auto result = run_functional(kernel, 2, "ring_1d", ranks_plus_one(2));
+  EXPECT_EQ(result.tensors[0][0].view<float>()[0], 321);
+}
+
+// The load of the bytes to which the tile goes, a fence and the end of the program wait for it.
+TEST(FunctionalRunner, WhatNeedsAnAsyncReceiveWaitsForIt) {
+  const auto kernel = [](tl::Context& tl, const FunctionalRank& me) {
+    const auto x = me.tensors[0], y = me.tensors[1], z = me.tensors[2];
+    if (me.rank == 1) {
+      tl.recv("W", {4}, f32);
+      for (int i = 1; i <= 3; ++i) tl.send("W", tl.full({4}, i, f32));
+      return;
+    }
+    tl.recv_async("E", {4}, f32, {.dst_addr = x});
+    tl.send("E", tl.zeros({4}, f32));
+    tl.store(y, tl.load(x, {4}, f32));
+    tl.recv_async("E", {4}, f32, {.dst_addr = z});
+    tl.fence();
+    tl.recv_async("E", {4}, f32, {.dst_addr = x});
+  };
+  FunctionalWorld world{.ranks = first_pes(2), .links = ring_1d(first_pes(2)), .tensors = {}};
+  for (int r = 0; r < 2; ++r)
+    world.tensors.push_back({NdArray(f32, {4}), NdArray(f32, {4}), NdArray(f32, {4})});
+  const auto result = run_functional(kernel, world);
+  EXPECT_EQ(result.tensors[0][0].view<float>()[0], 3);
+  EXPECT_EQ(result.tensors[0][1].view<float>()[0], 1);
+  EXPECT_EQ(result.tensors[0][2].view<float>()[0], 2);
+}
+
+// With one slot, rank 0's second message can go when rank 1 has taken the first into memory, while that waits itself.
+TEST(FunctionalRunner, AnAsyncReceiveFreesItsSlotWhileTheRankWaits) {
+  const auto kernel = [](tl::Context& tl, const FunctionalRank& me) {
+    if (me.rank == 0) {
+      tl.send("E", tl.zeros({4}, f32));
+      tl.send("E", tl.zeros({4}, f32));
+      tl.send("E", tl.zeros({4}, f32));
+      return;
+    }
+    const auto first = tl.recv_async("W", {4}, f32, {.dst_addr = me.tensors[0]});
+    tl.recv_async("W", {4}, f32, {.dst_addr = me.tensors[0]});
+    tl.recv("W", {4}, f32);
+    tl.wait(first);
+  };
+  FunctionalWorld world{.ranks = first_pes(2), .links = ring_1d(first_pes(2)), .tensors = {}};
+  for (int r = 0; r < 2; ++r) world.tensors.push_back({NdArray(f32, {4})});
+  EXPECT_EQ(run_functional(kernel, world, {.slots = 1}).messages, 3);
+}
+
+TEST(FunctionalRunner, NamesTheAsyncReceiveThatIsWaitedForInVain) {
+  int line = 0;
+  const auto kernel = [&](tl::Context& tl, tl::Ptr x) {
+    const auto came = tl.recv_async("W", {4}, f32);
+    line = line_of() - 1;
+    tl.send("E", came);
+    tl.store(x, came);
+  };
+  const auto error =
+      error_of<SimulationError>([&] { run_functional(kernel, 2, "ring_1d", ranks_plus_one(2)); });
+  EXPECT_EQ(error.id(), "functional.deadlock");
+  EXPECT_THAT(error.what(),
+              HasSubstr(fmt::format("functional_test.cpp:{}: recv_async W for a message of rank 1", line)));
+}
+
 TEST(FunctionalRunner, RefusesMessagesThatDoNotFit) {
   const auto kernel = [](tl::Context& tl, tl::Ptr x) {
     tl.send("E", tl.load(x, {4}, f32));

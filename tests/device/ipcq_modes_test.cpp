@@ -316,6 +316,46 @@ TEST(IpcqAsync, AWaitHoldsIssueUntilTheMessageIsThere) {
   EXPECT_EQ(math[1].start, 5'036_ps + 1_ns);
 }
 
+// Both PEs ask first and send then. Of one command at a time, a receive would hold the send behind it for good.
+TEST(IpcqAsync, AnAsyncReceiveDoesNotHoldAPeThatIssuesInOrder) {
+  for (const auto memory : {MemorySpace::Tcm, MemorySpace::Hbm, MemorySpace::Sram}) {
+    QueueWorld w({"pe.pe_cpu.issue=in_order"});
+    w.wiring.rules.memory = memory;
+    w.link(kPe0, "E", kPe1, "W");
+    w.run({kPe0, kPe1}, [](tl::Context& tl) {
+      const char* way = pe_of(tl) == kPe0 ? "E" : "W";
+      const auto came = tl.recv_async(way, {128}, f16);
+      tl.send(way, tl.full({128}, 1.0, f16));
+      tl.full({128}, 2.0, f16);
+      tl.wait(came);
+      tl.store(tl::Ptr(kSlice), came);
+    });
+    // 2 launch, 1 dispatch: the receive is issued at 3 ns, the tile made from 4 ns on, 1 ns and 256 B into the TCM at 512 GB/s,
+    // and sent 1 ns later.
+    EXPECT_EQ(w.spans(kPe0, OpKind::math)[0].start, 4_ns);
+    EXPECT_EQ(w.spans(kPe0, OpKind::ipcq_send)[0].start, 6'500_ps);
+    EXPECT_GE(w.spans(kPe0, OpKind::dma_write)[0].start, w.spans(kPe0, OpKind::ipcq_recv)[0].end + 1_ns);
+  }
+}
+
+// More receives than a queue is deep, in both modes.
+TEST(IpcqAsync, ManyAsyncReceivesHoldNobody) {
+  for (const char* issue : {"in_order", "run_ahead"}) {
+    QueueWorld w({std::string("pe.pe_cpu.issue=") + issue, "pe.pe_cpu.queue_depth=2"});
+    w.link(kPe0, "E", kPe1, "W");
+    w.run({kPe0, kPe1}, [](tl::Context& tl) {
+      const char* way = pe_of(tl) == kPe0 ? "E" : "W";
+      std::vector<tl::Tile> came;
+      for (int i = 0; i < 8; ++i) came.push_back(tl.recv_async(way, {128}, f16));
+      for (int i = 0; i < 8; ++i) {
+        tl.send(way, tl.full({128}, 1.0, f16));
+        tl.store(tl::Ptr(kSlice + 256 * static_cast<std::uint64_t>(i)), came[static_cast<std::size_t>(i)]);
+      }
+    });
+    EXPECT_EQ(w.spans(kPe1, OpKind::ipcq_recv).size(), 8u);
+  }
+}
+
 // ── watching ──
 
 TEST(IpcqWatcher, SeesEverySendAndReceive) {

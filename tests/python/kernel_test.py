@@ -199,6 +199,43 @@ def test_the_older_spellings_are_taken():
     assert kinds == ["DmaRead", "IpcqSend", "DmaRead", "IpcqSend", "IpcqRecv", "IpcqRecv", "Wait", "Math", "DmaWrite"]
 
 
+def exchange_asking_first(x, tl):
+    """Each rank asks for its neighbour's tile, then sends its own."""
+    came = tl.recv_async("W", (4,), "f32")
+    tl.send("E", tl.load(x, (4,), "f32"))
+    tl.store(x, tl.wait(came))
+
+
+def test_recv_async_does_not_wait_in_the_functional_runner():
+    inputs = [np.full(4, r, np.float32) for r in range(3)]
+    result = kb.run_functional(exchange_asking_first, 3, "ring_1d", inputs)
+    assert [int(a[0]) for a in result.arrays] == [2, 0, 1]
+
+
+def test_recv_async_does_not_wait_with_in_order_issue():
+    def kernel(x, tl):
+        here = tl.shard(x).ptr
+        came = tl.recv_async("W", (4,), "f32")
+        tl.send("E", tl.load(here, (4,), "f32"))
+        tl.store(here, tl.wait(came))
+
+    with kb.Torch(kb.Machine("small", ["pe.pe_cpu.issue=in_order"])) as torch:
+        x = torch.from_numpy(np.repeat(np.arange(8, dtype=np.float32), 4).reshape(8, 4), dp=kb.DPPolicy(pe="row_wise", num_cubes=1))
+        torch.wait(torch.launch_with_queues("exchange", kernel, x, topology="intracube_ring"))
+        assert x.numpy()[:, 0].tolist() == [7, 0, 1, 2, 3, 4, 5, 6]
+
+
+def test_a_tile_of_recv_async_can_be_used_without_a_wait():
+    def kernel(x, tl):
+        came = tl.recv_async("W", (4,), "f32")
+        assert came.shape == (4,) and isinstance(came, kb.Tile)
+        tl.send("E", tl.load(x, (4,), "f32"))
+        tl.store(x, came + 1)
+
+    result = kb.run_functional(kernel, 2, "ring_1d", [np.full(4, r, np.float32) for r in range(2)])
+    assert [int(a[0]) for a in result.arrays] == [2, 1]
+
+
 def test_a_line_can_be_pinned():
     def kernel(tl):
         tl.set_line("other.py", 7)

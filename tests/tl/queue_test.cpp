@@ -36,7 +36,22 @@ TEST(Queues, AnAsyncReceiveIsHadFromWait) {
                 tl.fence();
                 tl.store(kA, tl.wait(pending));
               }),
-              ElementsAre("%0:f16[8] = recv W", "fence", "wait #0", "dma_write 0x1000 %0:f16[8]"));
+              ElementsAre("%0:f16[8] = recv_async W", "fence", "wait #0", "dma_write 0x1000 %0:f16[8]"));
+}
+
+TEST(Queues, ATileReceivedAsyncIsUsedWithoutAWait) {
+  EXPECT_THAT(recorded([](Context& tl) { tl.store(kA, tl.recv_async("W", {8}, f16) + 1); }),
+              ElementsAre("%0:f16[8] = recv_async W", "%1:f16[8] = add %0:f16[8], 1:f16",
+                          "dma_write 0x1000 %1:f16[8]"));
+}
+
+TEST(Queues, AnAsyncReceiveMayHaveADestination) {
+  Context tl({.queues = {{{.direction = "W", .in_slot = true}}}});
+  run_kernel([](Context& c) { c.recv_async("W", {8}, f16, {.dst_addr = kA}); }, tl);
+  const auto& command = tl.program().command(0);
+  EXPECT_EQ(to_string(tl.commands()[0]), "%0:f16[8] = recv_async W to hbm 0x1000");
+  EXPECT_TRUE(tl.program().is_async(command));
+  EXPECT_EQ(tl.program().destination_space(command), MemorySpace::Hbm);
 }
 
 TEST(Queues, RecvAnyNamesNoDirection) {
