@@ -1,7 +1,9 @@
 #include "python/rank_threads.hpp"
 
 #include <chrono>
+#include <exception>
 #include <system_error>
+#include <thread>
 
 namespace kernbench::python {
 
@@ -60,16 +62,18 @@ class RankThreads::Turn : public dist::Strand {
 
 class RankThreads::Thread final : public Turn {
  public:
+  /// Ctrl-C must not end the start of a thread half way: CPython raises it in whatever the main thread executes, and what is
+  /// sent to the running rank can reach the thread that this rank is just starting. So a thread that nobody interrupts does it.
   Thread(RankThreads& family, std::function<void()> body) : Turn(family), body_(std::move(body)) {
-    const py::gil_scoped_acquire gil;
-    try {
-      thread_ = py::module_::import("threading")
-                    .attr("Thread")(py::arg("target") = py::cpp_function([this] { live(); }),
-                                    py::arg("name") = "kernbench rank", py::arg("daemon") = true);
-      thread_.attr("start")();
-    } catch (py::error_already_set&) {
-      throw std::system_error(EAGAIN, std::generic_category(), "no room for the thread of a rank");
-    }
+    std::exception_ptr failure;
+    std::thread([&] {
+      try {
+        start();
+      } catch (const std::system_error&) {
+        failure = std::current_exception();
+      }
+    }).join();
+    if (failure) std::rethrow_exception(failure);
   }
   ~Thread() override {
     quit();
@@ -82,6 +86,17 @@ class RankThreads::Thread final : public Turn {
 
  private:
   bool listens() const override { return false; }
+  void start() {
+    const py::gil_scoped_acquire gil;
+    try {
+      thread_ = py::module_::import("threading")
+                    .attr("Thread")(py::arg("target") = py::cpp_function([this] { live(); }),
+                                    py::arg("name") = "kernbench rank", py::arg("daemon") = true);
+      thread_.attr("start")();
+    } catch (py::error_already_set&) {
+      throw std::system_error(EAGAIN, std::generic_category(), "no room for the thread of a rank");
+    }
+  }
   /// Whether Ctrl-C came meanwhile.
   bool join() {
     for (bool interrupted = false;;) try {

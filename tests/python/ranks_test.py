@@ -169,6 +169,7 @@ def test_a_missing_member_is_told():
 CTRL_C = """
 import os, signal, sys, threading, kernbench as kb
 where = sys.argv[1]
+ranks = 64 if where == "starting" else 2  # the first of many ranks runs while the threads of the others are started
 running = threading.Event()
 def interrupt():
     running.wait()
@@ -180,7 +181,7 @@ def copy(x, tl):
         tl.store(x, tl.load(x, (64,), "f32"))
 
 try:
-    with kb.Torch(kb.Machine("small", ["system.sips.count=2"]), log="none", data=False) as torch:
+    with kb.Torch(kb.Machine("small", [f"system.sips.count={ranks}"]), log="none", data=False) as torch:
         def fn(rank):
             torch.ahbm.set_device(rank)
             x = torch.zeros(64, "f32")
@@ -190,13 +191,13 @@ try:
                     sum(range(1000))
                 else:
                     torch.wait(torch.launch("copy", copy, x))
-        torch.multiprocessing.spawn(fn, nprocs=2) if where != "alone" else fn(0)
+        torch.multiprocessing.spawn(fn, nprocs=ranks) if where != "alone" else fn(0)
 except KeyboardInterrupt:
     print("stopped")
 """
 
 
-@pytest.mark.parametrize("where", ["alone", "engine", "python"])
+@pytest.mark.parametrize("where", ["alone", "engine", "python", "starting"])
 def test_ctrl_c_stops_a_run(where):
     done = subprocess.run([sys.executable, "-c", CTRL_C, where], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120,
                           preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))  # a shell's background job has it ignored
