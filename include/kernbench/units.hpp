@@ -5,13 +5,37 @@
 // `Bandwidth::gbs` convert at the edges, and only there.
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <cstdint>
 #include <string>
 
 namespace kernbench {
 
-/// An instant or a length of time, in whole picoseconds. Signed, so that differences are safe.
+namespace detail {
+/// Sums, differences and products that stop at the ends of the range where they would overflow.
+constexpr std::int64_t saturating_sum(std::int64_t a, std::int64_t b) {
+  std::int64_t sum = 0;
+  if (__builtin_add_overflow(a, b, &sum)) [[unlikely]]
+    return a < 0 ? INT64_MIN : INT64_MAX;
+  return sum;
+}
+constexpr std::int64_t saturating_difference(std::int64_t a, std::int64_t b) {
+  std::int64_t difference = 0;
+  if (__builtin_sub_overflow(a, b, &difference)) [[unlikely]]
+    return a < 0 ? INT64_MIN : INT64_MAX;
+  return difference;
+}
+constexpr std::int64_t saturating_product(std::int64_t a, std::int64_t b) {
+  std::int64_t product = 0;
+  if (__builtin_mul_overflow(a, b, &product)) [[unlikely]]
+    return (a < 0) != (b < 0) ? INT64_MIN : INT64_MAX;
+  return product;
+}
+}  // namespace detail
+
+/// An instant or a length of time, in whole picoseconds. Signed, so that differences are safe. Arithmetic saturates: a sum
+/// that is later than every instant is `never()`, so an instant plus `never()` is `never()`.
 class Time {
  public:
   constexpr Time() = default;
@@ -27,11 +51,15 @@ class Time {
   constexpr double ns() const { return static_cast<double>(ps_) / 1e3; }
 
   friend constexpr auto operator<=>(Time, Time) = default;
-  constexpr Time& operator+=(Time b) { return ps_ += b.ps_, *this; }
-  constexpr Time& operator-=(Time b) { return ps_ -= b.ps_, *this; }
-  friend constexpr Time operator+(Time a, Time b) { return Time(a.ps_ + b.ps_); }
-  friend constexpr Time operator-(Time a, Time b) { return Time(a.ps_ - b.ps_); }
-  friend constexpr Time operator*(Time a, std::int64_t n) { return Time(a.ps_ * n); }
+  constexpr Time& operator+=(Time b) { return *this = *this + b; }
+  constexpr Time& operator-=(Time b) { return *this = *this - b; }
+  friend constexpr Time operator+(Time a, Time b) { return Time(detail::saturating_sum(a.ps_, b.ps_)); }
+  friend constexpr Time operator-(Time a, Time b) {
+    return Time(detail::saturating_difference(a.ps_, b.ps_));
+  }
+  friend constexpr Time operator*(Time a, std::int64_t n) {
+    return Time(detail::saturating_product(a.ps_, n));
+  }
   friend constexpr Time operator*(std::int64_t n, Time a) { return a * n; }
 
  private:
@@ -42,7 +70,7 @@ class Time {
 /// `12.345 ns`: exact, without trailing zeros.
 std::string to_string(Time t);
 
-/// A number of bytes.
+/// A number of bytes. Arithmetic saturates, as that of `Time`.
 class Bytes {
  public:
   constexpr Bytes() = default;
@@ -50,11 +78,17 @@ class Bytes {
   constexpr std::int64_t count() const { return count_; }
 
   friend constexpr auto operator<=>(Bytes, Bytes) = default;
-  constexpr Bytes& operator+=(Bytes b) { return count_ += b.count_, *this; }
-  constexpr Bytes& operator-=(Bytes b) { return count_ -= b.count_, *this; }
-  friend constexpr Bytes operator+(Bytes a, Bytes b) { return Bytes(a.count_ + b.count_); }
-  friend constexpr Bytes operator-(Bytes a, Bytes b) { return Bytes(a.count_ - b.count_); }
-  friend constexpr Bytes operator*(Bytes a, std::int64_t n) { return Bytes(a.count_ * n); }
+  constexpr Bytes& operator+=(Bytes b) { return *this = *this + b; }
+  constexpr Bytes& operator-=(Bytes b) { return *this = *this - b; }
+  friend constexpr Bytes operator+(Bytes a, Bytes b) {
+    return Bytes(detail::saturating_sum(a.count_, b.count_));
+  }
+  friend constexpr Bytes operator-(Bytes a, Bytes b) {
+    return Bytes(detail::saturating_difference(a.count_, b.count_));
+  }
+  friend constexpr Bytes operator*(Bytes a, std::int64_t n) {
+    return Bytes(detail::saturating_product(a.count_, n));
+  }
 
  private:
   std::int64_t count_ = 0;
@@ -68,14 +102,14 @@ std::string to_string(Bytes b);
 class Bandwidth {
  public:
   constexpr Bandwidth() = default;  // no bandwidth: `time_for` must not be asked
-  /// 10⁹ bytes per second each; rounded to whole bytes per second. Must be positive.
+  /// 10⁹ bytes per second each; rounded to whole bytes per second. Must be positive, and less than 9.2e9.
   static Bandwidth from_gbs(double gbs);
 
   double gbs() const { return 1e3 * static_cast<double>(bytes_) / static_cast<double>(ps_); }
-  /// The time `n` bytes take: ⌈n / bandwidth⌉ in whole picoseconds.
+  /// The time `n` ≥ 0 bytes take: ⌈n / bandwidth⌉ in whole picoseconds; `never` if a clock cannot hold them.
   constexpr Time time_for(Bytes n) const {
     const auto work = static_cast<Wide>(n.count()) * ps_ + bytes_ - 1;
-    return Time::from_ps(static_cast<std::int64_t>(work / bytes_));
+    return Time::from_ps(static_cast<std::int64_t>(std::clamp<Wide>(work / bytes_, INT64_MIN, INT64_MAX)));
   }
   /// The time the bytes [begin, end) of a message occupy: ⌈end/bw⌉ − ⌈begin/bw⌉, so that the packets of a
   /// message add up to exactly the message.
@@ -96,14 +130,18 @@ class Bandwidth {
 };
 
 inline namespace literals {
-constexpr Time operator""_ps(unsigned long long v) { return Time::from_ps(static_cast<std::int64_t>(v)); }
-constexpr Time operator""_ns(unsigned long long v) { return operator""_ps(v * 1000); }
-constexpr Time operator""_us(unsigned long long v) { return operator""_ps(v * 1000'000); }
-constexpr Time operator""_ms(unsigned long long v) { return operator""_ps(v * 1000'000'000); }
-constexpr Bytes operator""_B(unsigned long long v) { return Bytes(static_cast<std::int64_t>(v)); }
-constexpr Bytes operator""_KiB(unsigned long long v) { return operator""_B(v << 10); }
-constexpr Bytes operator""_MiB(unsigned long long v) { return operator""_B(v << 20); }
-constexpr Bytes operator""_GiB(unsigned long long v) { return operator""_B(v << 30); }
+constexpr Bytes operator""_B(unsigned long long v) {
+  return Bytes(static_cast<std::int64_t>(std::min<unsigned long long>(v, INT64_MAX)));
+}
+constexpr Bytes operator""_KiB(unsigned long long v) { return operator""_B(v)*1024; }
+constexpr Bytes operator""_MiB(unsigned long long v) { return operator""_KiB(v)*1024; }
+constexpr Bytes operator""_GiB(unsigned long long v) { return operator""_MiB(v)*1024; }
+constexpr Time operator""_ps(unsigned long long v) {
+  return Time::from_ps(static_cast<std::int64_t>(std::min<unsigned long long>(v, INT64_MAX)));
+}
+constexpr Time operator""_ns(unsigned long long v) { return operator""_ps(v)*1000; }
+constexpr Time operator""_us(unsigned long long v) { return operator""_ns(v)*1000; }
+constexpr Time operator""_ms(unsigned long long v) { return operator""_us(v)*1000; }
 }  // namespace literals
 
 }  // namespace kernbench

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <numeric>
@@ -31,7 +32,7 @@ Time Time::from_ns_rounded_up(double ns) {
 std::string to_string(Time t) {
   const std::int64_t ps = t.ps();
   const char* sign = ps < 0 ? "-" : "";
-  const std::int64_t magnitude = std::abs(ps);
+  const auto magnitude = ps < 0 ? -static_cast<std::uint64_t>(ps) : static_cast<std::uint64_t>(ps);
   std::string text = fmt::format("{}{}.{:03}", sign, magnitude / 1000, magnitude % 1000);
   text.erase(text.find_last_not_of('0') + 1);
   if (text.back() == '.') text.pop_back();
@@ -47,7 +48,10 @@ std::string to_string(Bytes b) {
 }
 
 Bandwidth Bandwidth::from_gbs(double gbs) {
-  const auto bytes_per_second = std::llround(gbs * 1e9);
+  if (!(gbs * 1e9 < 0x1p63))  // what is no number, too
+    throw InputError({"units.bandwidth", "", fmt::format("{} GB/s is more than a bandwidth can hold", gbs),
+                      "use less than 9.2e9 GB/s, which are 9.2e18 bytes per second"});
+  const auto bytes_per_second = std::llround(std::max(gbs, 0.0) * 1e9);
   KB_ASSERT(bytes_per_second > 0, "a bandwidth of {} GB/s is not positive", gbs);
   constexpr std::int64_t kPsPerSecond = 1'000'000'000'000;
   const std::int64_t common = std::gcd<std::int64_t, std::int64_t>(kPsPerSecond, bytes_per_second);

@@ -42,6 +42,7 @@ void Partition::post(Partition& to, Event& e, Time delay) {
             delay.ps(), lookahead_.ps());
   KB_ASSERT(!e.scheduled(), "an event for {} ps was posted while still scheduled", e.time().ps());
   const Time at = now() + delay;
+  if (at == Time::never()) return;
   Mailbox::seal(e, at);
   const Letter letter{at, id_, letters_sent_++, &e, &to};
   if (to.worker_ == worker_)
@@ -84,8 +85,15 @@ void Partition::choose_after_all(Event& e, std::uint64_t rank, std::uint32_t rou
   choosing_.insert(std::upper_bound(choosing_.begin(), choosing_.end(), choice, after), choice);
 }
 
+/// Called after every event, wherever it fires: none of the loops below can go on for ever without looking.
+void Partition::look_for_interrupt(const std::atomic<bool>* interrupt) {
+  if (events_ < next_look_) return;
+  next_look_ = events_ + kEventsPerInterruptCheck;
+  if (interrupt != nullptr && interrupt->load(std::memory_order_relaxed)) stop();
+}
+
 /// One round: those who have asked so far. A round that was stopped goes on where it was.
-void Partition::run_choices() {
+void Partition::run_choices(const std::atomic<bool>* interrupt) {
   if (choosing_.empty()) {
     std::swap(choices_, choosing_);
     round_ = round() + 1;
@@ -100,6 +108,7 @@ void Partition::run_choices() {
     Mailbox::open(e);
     ++events_;
     e.fire();
+    look_for_interrupt(interrupt);
   }
   if (choosing_.empty()) rank_ = kLast;
 }
@@ -111,6 +120,7 @@ void Partition::run_events(Time limit, const std::atomic<bool>* interrupt) {
     queue_.advance(mail_.next());
     ++events_;
     mail_.take().fire();
+    look_for_interrupt(interrupt);
     if (stop_) return;
   }
 }
@@ -128,16 +138,14 @@ void Partition::run_own(Time limit, const std::atomic<bool>* interrupt) {
     Event* e = choosing_.empty() ? queue_.pop(choices_.empty() ? limit : std::min(limit, now())) : nullptr;
     if (!e) {
       if (!has_choices() || limit < now()) return;
-      run_choices();
+      run_choices(interrupt);
       if (stop_) return;
       continue;
     }
     ++events_;
     fire(*e);
+    look_for_interrupt(interrupt);
     if (stop_) return;
-    if (events_ % kEventsPerInterruptCheck == 0 && interrupt != nullptr &&
-        interrupt->load(std::memory_order_relaxed))
-      return stop();
   }
 }
 
@@ -154,7 +162,7 @@ void Partition::reset() {
     choices->clear();
   }
   destroy_processes();
-  letters_sent_ = events_ = 0;
+  letters_sent_ = events_ = next_look_ = 0;
   round_at_ = Time::from_ps(-1);
   error_ = nullptr;
   next_ = Time::never();

@@ -324,11 +324,84 @@ TEST(Simulation, AnInterruptFromOutsideEndsARunThatNeverEnds) {
   }
 }
 
+/// Chooses again in every round of one instant, so that the clock stands still for ever.
+struct Undecided : Event {
+  Undecided(Partition& here_, std::atomic<bool>& interrupt_)
+      : Event(&again), here(here_), interrupt(interrupt_) {}
+  static void again(Event& e) {
+    auto& self = static_cast<Undecided&>(e);
+    if (++self.rounds == 5000) self.interrupt = true;
+    self.here.choose(self, 0);
+  }
+  Partition& here;
+  std::atomic<bool>& interrupt;
+  int rounds = 0;
+};
+
+// 5,000 rounds before the interrupt, and at most 1,024 events until it is looked for.
+TEST(Simulation, RunThatOnlyChoosesAtOneInstantAnswersAnInterrupt) {
+  std::atomic<bool> interrupt = false;
+  Simulation sim(1, 1_us);
+  Undecided undecided(sim.partition(0), interrupt);
+  sim.partition(0).schedule(undecided, 3_ps);
+  EXPECT_EQ(sim.run({.interrupt = &interrupt}), Outcome::interrupted);
+  EXPECT_LE(undecided.rounds, 5000 + 1024);
+  EXPECT_EQ(sim.now(), 3_ps);
+}
+
+/// One event, then one choice, and so on: with two kinds of events no kind alone reaches every count.
+Process chooses_at_each_instant(std::atomic<bool>& interrupt) {
+  for (int i = 0;; ++i) {
+    if (i == 5000) interrupt = true;
+    co_await delay(1_ps);
+    co_await choice(0);
+  }
+}
+
+TEST(Simulation, RunOfEventsAndChoicesByTurnsAnswersAnInterrupt) {
+  std::atomic<bool> interrupt = false;
+  Simulation sim(1, 1_us);
+  sim.partition(0).spawn(chooses_at_each_instant(interrupt));
+  EXPECT_EQ(sim.run({.interrupt = &interrupt}), Outcome::interrupted);
+  EXPECT_LE(sim.now(), 6100_ps);
+}
+
+Process sleeps_for_good(bool& woken, Time length) {
+  co_await delay(5_ps);
+  co_await delay(length);
+  woken = true;
+}
+
+TEST(Simulation, DelayOfNeverSleepsUntilTheSimulationIsDestroyed) {
+  for (const Time length :
+       {Time::never(), Time::never() - 3_ps}) {  // from 5 ps on both are beyond every instant
+    bool woken = false;
+    Simulation sim(1, 1_us);
+    sim.partition(0).spawn(sleeps_for_good(woken, length));
+    EXPECT_EQ(sim.run(), Outcome::drained);
+    EXPECT_FALSE(woken);
+    EXPECT_EQ(sim.now(), 5_ps);
+    EXPECT_TRUE(sim.idle());
+  }
+}
+
 struct Bomb : Event {
   explicit Bomb(const char* what_) : Event(&explode), what(what_) {}
   static void explode(Event& e) { throw std::runtime_error(static_cast<Bomb&>(e).what); }
   const char* what;
 };
+
+TEST(Simulation, EventForNeverIsNotScheduledInAnyPartition) {
+  Simulation sim(2, 10_ps);
+  Bomb own("own"), other("other"), at("at");
+  sim.partition(0).schedule(own, Time::never());
+  sim.partition(0).schedule_at(at, Time::never());
+  sim.partition(0).post(sim.partition(1), other, Time::never());
+  EXPECT_FALSE(own.scheduled() || other.scheduled() || at.scheduled());
+  EXPECT_EQ(sim.run(), Outcome::drained);
+  sim.partition(0).schedule(own, 1_ps);  // it can be scheduled for an instant afterwards
+  EXPECT_THROW(sim.run(), std::runtime_error);
+}
 
 TEST(Simulation, OfSeveralExceptionsTheEarliestComesOutOfRunWithAnyNumberOfThreads) {
   for (const int threads : {1, 3}) {

@@ -58,9 +58,13 @@ class Partition {
   int id() const { return id_; }
   Time now() const { return queue_.now(); }
 
-  /// Fires `e` after `delay` (zero: later at this instant, behind what is already scheduled for it).
-  void schedule(Event& e, Time delay) { queue_.push(e, now() + delay); }
-  void schedule_at(Event& e, Time at) { queue_.push(e, at); }
+  /// Fires `e` after `delay` (zero: later at this instant, behind what is already scheduled for it). An event for
+  /// `Time::never()` is not scheduled at all: it never fires, and nobody waits for it.
+  void schedule(Event& e, Time delay) { schedule_at(e, now() + delay); }
+  void schedule_at(Event& e, Time at) {
+    if (at != Time::never()) [[likely]]
+      queue_.push(e, at);
+  }
   /// Fires `e` at this instant when everything that happens at it has: for who must choose among those who come at one
   /// instant. The smaller rank goes first, of equal ones who asked first. It cannot be taken back.
   void choose(Event& e, std::uint64_t rank);
@@ -74,7 +78,8 @@ class Partition {
   /// Takes back an event of this partition; false if it was not scheduled here. A posted letter cannot be
   /// taken back.
   bool cancel(Event& e) { return queue_.cancel(e); }
-  /// Fires `e` in partition `to` after `delay`, which must be at least the simulation's lookahead.
+  /// Fires `e` in partition `to` after `delay`, which must be at least the simulation's lookahead; never, if it is
+  /// `Time::never()`.
   void post(Partition& to, Event& e, Time delay);
 
   /// Starts a process at this instant; the partition owns it from here on.
@@ -97,7 +102,8 @@ class Partition {
   void run(Time limit, const std::atomic<bool>* interrupt);
   void run_events(Time limit, const std::atomic<bool>* interrupt);
   void run_own(Time limit, const std::atomic<bool>* interrupt);
-  void run_choices();
+  void run_choices(const std::atomic<bool>* interrupt);
+  void look_for_interrupt(const std::atomic<bool>* interrupt);
   bool has_choices() const { return !choices_.empty() || !choosing_.empty(); }
   bool idle() const { return queue_.size() == 0 && mail_.empty() && !has_choices(); }
   /// Nothing happens here before this.
@@ -129,6 +135,7 @@ class Partition {
   std::uint64_t rank_ = 0;             // and the rank of the latest choice in it; `kLast` when all are made
   std::uint64_t letters_sent_ = 0;
   std::uint64_t events_ = 0;
+  std::uint64_t next_look_ = 0;  // so many events: time to see whether the run is interrupted
   bool stop_ = false;
   bool closing_ = false;
   std::exception_ptr error_;

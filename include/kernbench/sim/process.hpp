@@ -46,7 +46,7 @@ class ProcessState : public Event {
   /// Suspends the process in the coroutine `at`, which `Event::fire` will resume.
   void suspend_until(Time when, std::coroutine_handle<> at) {
     leaf_ = at;
-    partition_->queue_.push(*this, when);
+    partition_->schedule_at(*this, when);
   }
   void suspend_for(Time length, std::coroutine_handle<> at) { suspend_until(partition_->now() + length, at); }
   void suspend_to_choose(std::uint64_t rank, std::coroutine_handle<> at) {
@@ -225,7 +225,8 @@ class [[nodiscard]] Delay {
   Time length_;
 };
 
-/// `co_await delay(5_ns)`. A delay of zero lets everything else that is due at this instant go first.
+/// `co_await delay(5_ns)`. A delay of zero lets everything else that is due at this instant go first; one of
+/// `Time::never()` lasts until the simulation is destroyed.
 inline Delay delay(Time length) { return Delay(length); }
 
 /// Awaitable that lasts until everything that happens at this instant has: see `Partition::choose`.
