@@ -83,7 +83,9 @@ void register_cube(Kinds& kinds) {
       {overhead(2.5), bandwidth("bw_gbs", 512, "each link between two routers, per direction"),
        Param::integer("rows", 6, {2, 64}, "routers from north to south"),
        Param::integer("cols", 6, {4, 64}, "routers from west to east"),
-       Param::numbers("hole", {2, 2}, {0, 62}, "rows and columns left out at the centre"),
+       Param::numbers(
+           "hole", {2, 2}, {0, 62},
+           "rows and columns left out at the centre: so many that as many stay on both sides, or none"),
        Param::integer("buffer_packets", 0, {0, 65536},
                       "packets that an input holds for each channel; with unbounded flow a run counts those "
                       "that came when more were before them; 0: nobody looks"),
@@ -102,11 +104,12 @@ void register_cube(Kinds& kinds) {
            {overhead(2), bandwidth("bw_gbs", 128, "its port, per direction"),
             Param::number("capacity_mb", 32, {1.0 / 1024, 512}, "its size"),
             Param::numbers("at_mm", {1.5, 9.0}, {0, 1000}, "its place; joins the nearest router")}));
-  kinds.push_back(kind("ucie", "a die-to-die port: several connections side by side",
-                       {overhead(8, "latency of one port; a crossing passes two"),
-                        bandwidth("bw_gbs", 128, "each connection, per direction"),
-                        Param::integer("connections", 4, {1, 64}, "connections per port")},
-                       first_come()));
+  kinds.push_back(
+      kind("ucie", "a die-to-die port: several connections side by side",
+           {overhead(8, "latency of one port; a crossing passes two"),
+            bandwidth("bw_gbs", 128, "each connection, per direction"),
+            Param::integer("connections", 4, {1, 64}, "connections per port; at most the routers of a side")},
+           first_come()));
 }
 
 /// Below 10 ns an access is better than any memory we know of.
@@ -134,20 +137,24 @@ std::optional<Refusal> check_rows(const ParamSet& hbm) {
     return Refusal{"row_hit_ns", "an open row must not be slower than a closed one, nor that than a conflict",
                    "order them row_hit_ns ≤ row_closed_ns ≤ row_conflict_ns"};
   if (hbm.number("refresh_ns") >= hbm.number("refresh_interval_ns"))
-    return Refusal{"refresh_ns", "refreshing would never end",
-                   "make refresh_ns less than refresh_interval_ns"};
+    return Refusal{"refresh_ns",
+                   fmt::format("a refresh of {} ns lasts until the next one, which comes after {} ns",
+                               hbm.number("refresh_ns"), hbm.number("refresh_interval_ns")),
+                   "make refresh_ns less than refresh_interval_ns, or 0 for no refresh"};
   return std::nullopt;
 }
 
 std::vector<Param> rows_params() {
   return {
       Param::integer("banks", 16, {1, 1024}, "banks of a pseudo-channel"),
-      Param::integer("row_bytes", 1024, {64, 1 << 20}, "bytes of a row"),
-      Param::number("row_hit_ns", 15, kLatencyNs, "access to the open row"),
-      Param::number("row_closed_ns", 35, kLatencyNs, "access to a bank with no open row"),
+      Param::integer("row_bytes", 1024, {64, 1 << 20}, "bytes of a row; a multiple of burst_bytes"),
+      Param::number("row_hit_ns", 15, kLatencyNs, "access to the open row; at most row_closed_ns"),
+      Param::number("row_closed_ns", 35, kLatencyNs,
+                    "access to a bank with no open row; at most row_conflict_ns"),
       Param::number("row_conflict_ns", 50, kLatencyNs, "access to a bank with another row open"),
       Param::number("turnaround_ns", 8, kLatencyNs, "pause between a read and a write of a channel"),
-      Param::number("refresh_ns", 350, kLatencyNs, "length of an all-bank refresh (tRFC); 0: no refresh"),
+      Param::number("refresh_ns", 350, kLatencyNs,
+                    "length of an all-bank refresh (tRFC), less than refresh_interval_ns; 0: no refresh"),
       Param::number("refresh_interval_ns", 3900, {1, 1e9}, "time between two refreshes (tREFI)"),
   };
 }
@@ -177,6 +184,22 @@ std::optional<Refusal> check_hash(const ParamSet& hbm) {
   return std::nullopt;
 }
 
+/// Between two refreshes of a bank a row must be opened and read or written once, or no burst would ever go.
+std::optional<Refusal> check_refresh(const ParamSet& hbm) {
+  if (hbm.text("refresh") == "none") return std::nullopt;
+  const char* const length = hbm.text("refresh") == "per_bank" ? "refresh_bank_ns" : "refresh_ns";
+  const Time refresh = hbm.time(length), interval = hbm.time("refresh_interval_ns");
+  for (const char* const activate : {"trcd_read_ns", "trcd_write_ns"})
+    if (refresh > Time() && refresh + hbm.time(activate) > interval)
+      return Refusal{
+          length,
+          fmt::format("a refresh of {}, and {} from activate to command ({}), take longer than the {} "
+                      "from one refresh to the next",
+                      to_string(refresh), to_string(hbm.time(activate)), activate, to_string(interval)),
+          fmt::format("make {} + {} at most refresh_interval_ns, or refresh none", length, activate)};
+  return std::nullopt;
+}
+
 std::optional<Refusal> check_scheduled(const ParamSet& hbm) {
   if (hbm.integer("row_bytes") % hbm.integer("burst_bytes") != 0)
     return Refusal{"row_bytes", "a row must hold whole bursts", "make row_bytes a multiple of burst_bytes"};
@@ -187,12 +210,7 @@ std::optional<Refusal> check_scheduled(const ParamSet& hbm) {
     return Refusal{"write_low", "a batch of writes would have no end", "make write_low less than write_high"};
   if (hbm.integer("write_high") > hbm.integer("queue_bursts"))
     return Refusal{"write_high", "so many writes never wait", "make write_high at most queue_bursts"};
-  if (hbm.text("refresh") == "all_bank" && hbm.number("refresh_ns") >= hbm.number("refresh_interval_ns"))
-    return Refusal{"refresh_ns", "refreshing would never end",
-                   "make refresh_ns less than refresh_interval_ns"};
-  if (hbm.text("refresh") == "per_bank" && hbm.number("refresh_bank_ns") >= hbm.number("refresh_interval_ns"))
-    return Refusal{"refresh_bank_ns", "refreshing would never end",
-                   "make refresh_bank_ns less than refresh_interval_ns"};
+  if (const auto refusal = check_refresh(hbm)) return refusal;
   return check_hash(hbm);
 }
 
@@ -202,19 +220,22 @@ std::vector<Param> scheduled_params() {
     return Param::number(name, value, kLatencyNs, doc);
   };
   return {
-      Param::integer("banks", 32, {1, 1024}, "banks of a pseudo-channel, all stack ids and groups together"),
+      Param::integer(
+          "banks", 32, {1, 1024},
+          "banks of a pseudo-channel, all stack ids and groups together; a multiple of bank_groups"),
       Param::integer("bank_groups", 4, {1, 64},
-                     "groups they are in; consecutive bursts go to consecutive groups"),
-      Param::integer("row_bytes", 1024, {64, 1 << 20}, "bytes of a row"),
-      Param::choice(
-          "hash", "none", {"none", "xor"},
-          "none: channel and bank are bits of the address; xor: folded, so that strides do not meet"),
+                     "groups they are in, a power of two; consecutive bursts go to consecutive groups"),
+      Param::integer("row_bytes", 1024, {64, 1 << 20}, "bytes of a row; a multiple of burst_bytes"),
+      Param::choice("hash", "none", {"none", "xor"},
+                    "none: channel and bank are bits of the address; xor: folded, so that strides do not "
+                    "meet; then num_pcs is 1, 2, 4 or 8 and banks a power of two"),
       Param::integer(
           "queue_bursts", 20, {1, 65536},
           "reads, and as many writes, that a channel chooses among; behind it issuers wait in turn"),
       Param::integer("cap", 64, {0, 60000}, "younger bursts that may pass an older one"),
-      Param::integer("write_high", 13, {1, 65536}, "writes are served when so many wait, or no reads do"),
-      Param::integer("write_low", 3, {0, 65536}, "until so few are left"),
+      Param::integer("write_high", 13, {1, 65536},
+                     "writes are served when so many wait, or no reads do; at most queue_bursts"),
+      Param::integer("write_low", 3, {0, 65536}, "until so few are left; less than write_high"),
       ns("command_ns", 0.625, "a burst's first command goes so much after it came"),
       ns("tcl_ns", 13.75, "read command to the first byte"),
       ns("tcwl_ns", 7.5, "write command to the first byte"),
@@ -233,8 +254,12 @@ std::vector<Param> scheduled_params() {
       ns("twtr_ns", 13.125, "write command to read command"),
       Param::choice("refresh", "all_bank", {"none", "all_bank", "per_bank"},
                     "which banks are refreshed together"),
-      ns("refresh_ns", 350, "length of an all-bank refresh (tRFC); 0: no refresh"),
-      ns("refresh_bank_ns", 200, "length of a bank's refresh with `per_bank`; 0: no refresh"),
+      ns("refresh_ns", 350,
+         "length of an all-bank refresh (tRFC); 0: no refresh. With the longer trcd at most "
+         "refresh_interval_ns"),
+      ns("refresh_bank_ns", 200,
+         "length of a bank's refresh with `per_bank`; 0: no refresh. With the longer trcd at most "
+         "refresh_interval_ns"),
       Param::number("refresh_interval_ns", 3900, {1, 1e9},
                     "each bank is refreshed once in this time (tREFI)"),
   };

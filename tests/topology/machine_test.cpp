@@ -343,6 +343,29 @@ TEST(LoadMachine, RefusesPartsThatDoNotFitTogether) {
   }
 }
 
+/// One refresh every 3,900 ns by default: between two of them a row must be opened and a command given.
+TEST(LoadMachine, RefusesRefreshesThatLeaveNoTimeForACommand) {
+  const auto with = [](const std::string& refresh, const std::string& length, const std::string& activate) {
+    return std::vector<std::string>{"cube.hbm.model=scheduled", "cube.hbm.refresh=" + refresh,
+                                    "cube.hbm." + length, "cube.hbm." + activate};
+  };
+  for (const auto& overrides : {with("all_bank", "refresh_ns=350", "trcd_read_ns=3551"),
+                                with("all_bank", "refresh_ns=350", "trcd_write_ns=3550.001"),
+                                with("all_bank", "refresh_ns=3881", "trcd_read_ns=20"),
+                                with("per_bank", "refresh_bank_ns=200", "trcd_read_ns=3701"),
+                                with("per_bank", "refresh_bank_ns=3900", "trcd_write_ns=10")}) {
+    const Error::Info info = refusal(default_text(), overrides);
+    EXPECT_EQ(info.id, "topology.invalid") << overrides.back();
+    EXPECT_THAT(info.what, HasSubstr("3900 ns from one refresh to the next"));
+    EXPECT_THAT(info.hint, HasSubstr("at most refresh_interval_ns"));
+  }
+  for (const auto& overrides : {with("all_bank", "refresh_ns=350", "trcd_read_ns=3550"),
+                                with("per_bank", "refresh_ns=3900", "trcd_read_ns=20"),
+                                with("none", "refresh_ns=3900", "trcd_read_ns=3900"),
+                                with("all_bank", "refresh_ns=0", "trcd_read_ns=3900")})
+    EXPECT_NO_THROW(load(default_text(), overrides)) << overrides[2];
+}
+
 TEST(LoadMachine, RefusesFilesThatAreNoMaps) {
   for (const char* text : {"just words", "[a, b]", "12"})
     EXPECT_EQ(refusal(text).id, "topology.type") << text;
