@@ -19,6 +19,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -38,6 +39,20 @@ class Options : public ParamSet {
  public:
   using ParamSet::ParamSet;
   DType dtype(std::string_view name) const { return parse_dtype(text(name)); }
+  /// False for an option that does not apply to the values of the others: see `Applies`.
+  bool applies(std::string_view name) const { return idle_.find(name) == idle_.end(); }
+
+ private:
+  friend struct Bench;
+  std::set<std::string, std::less<>> idle_;
+};
+
+/// Options that have an effect only while another one has one of these values: `hidden` of llama, with `model=custom`. Given
+/// otherwise, they are refused; and they are not listed among the options of a run.
+struct Applies {
+  std::vector<std::string> options;
+  std::string by;
+  std::vector<std::string> values;
 };
 
 /// How far a number may be from its reference: |got − expected| ≤ absolute + relative · |expected|.
@@ -109,10 +124,18 @@ struct Bench {
   std::string doc;             // one sentence
   std::vector<Param> options;  // each with its default
   HostFunction run;
+  std::vector<Applies> applies = {};  // of options that do not always apply
+  std::vector<std::string> results =
+      {};  // names that it reports, `*` for any text; empty: not known before it runs
 
+  /// The condition on which an option applies; null: it always does.
+  const Applies* condition_of(std::string_view option) const;
   /// The options as `option=value` words give them, the last of equal ones; the rest at their defaults. InputError with
-  /// the nearest names (`bench.unknown-option`) or what is expected (`param.…`).
+  /// the nearest names (`bench.unknown-option`), what is expected (`param.…`), or the condition of an option that does not
+  /// apply (`bench.option`).
   Options read_options(std::span<const std::string> words) const;
+  /// One `option=value` by itself, whatever the others are.
+  void check_option(const std::string& word) const;
 };
 
 class Benches {

@@ -40,18 +40,48 @@ ParamValue read_value(const Param& option, const std::string& text, const std::s
   return option.read(value);
 }
 
+/// The option and its value.
+std::pair<std::string, ParamValue> read_word(const Bench& bench, const std::string& word) {
+  const std::size_t equals = word.find('=');
+  if (equals == std::string::npos || equals == 0)
+    throw InputError({"bench.option", word, "an option of a bench is option=value",
+                      fmt::format("'kernbench describe {}' lists its options", bench.name)});
+  const Param& option = find_option(bench, word.substr(0, equals), word);
+  return {option.name, read_value(option, word.substr(equals + 1), word)};
+}
+
+[[noreturn]] void refuse_idle(const Applies& condition, const std::string& option, const Options& values,
+                              const std::string& word) {
+  throw InputError(
+      {"bench.option", shown(word),
+       fmt::format("{} has no effect with {}={}", quote(option), condition.by, values.text(condition.by)),
+       fmt::format("leave it out, or give {}={}", condition.by, join(condition.values, " or "))});
+}
+
 }  // namespace
+
+const Applies* Bench::condition_of(std::string_view option) const {
+  for (const Applies& some : applies)
+    if (std::ranges::find(some.options, option) != some.options.end()) return &some;
+  return nullptr;
+}
+
+void Bench::check_option(const std::string& word) const { read_word(*this, word); }
 
 Options Bench::read_options(std::span<const std::string> words) const {
   Options values(options);
   for (const std::string& word : words) {
-    const std::size_t equals = word.find('=');
-    if (equals == std::string::npos || equals == 0)
-      throw InputError({"bench.option", word, "an option of a bench is option=value",
-                        fmt::format("'kernbench describe {}' lists its options", name)});
-    const Param& option = find_option(*this, word.substr(0, equals), word);
-    values.set(option.name, read_value(option, word.substr(equals + 1), word));
+    auto [option, value] = read_word(*this, word);
+    values.set(option, std::move(value));
   }
+  for (const Applies& some : applies) {
+    const std::string& value = values.text(some.by);
+    if (std::ranges::find(some.values, value) == some.values.end())
+      values.idle_.insert(some.options.begin(), some.options.end());
+  }
+  for (const std::string& word : words)
+    if (const std::string option = word.substr(0, word.find('=')); !values.applies(option))
+      refuse_idle(*condition_of(option), option, values, word);
   for (const Param& option : options)
     if (option.required && !values.has(option.name))
       throw InputError({"bench.option", name, fmt::format("option '{}' must be given", option.name),

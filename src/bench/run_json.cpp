@@ -26,7 +26,8 @@ struct ValueToJson {
 Json options_json(const Options& options) {
   Json out = Json::object();
   for (const Param& option : options.params())
-    out[option.name] = std::visit(ValueToJson{}, options.value(option.name));
+    if (options.applies(option.name))
+      out[option.name] = std::visit(ValueToJson{}, options.value(option.name));
   return out;
 }
 

@@ -29,10 +29,15 @@ std::string word_of(const Json& value) {
   return text + "]";
 }
 
-std::vector<std::string> words_of(const Json& options) {
+/// Options at their defaults are left out: older files have them also where they do not apply.
+std::vector<std::string> words_of(const Json& options, const Bench& bench) {
+  const bench::Options defaults(bench.options);
   std::vector<std::string> words;
-  for (const auto& [name, value] : options.items())
-    if (!value.is_null()) words.push_back(fmt::format("{}={}", name, word_of(value)));
+  for (const auto& [name, value] : options.items()) {
+    const std::string word = word_of(value);
+    const bool is_default = defaults.find(name) != nullptr && to_yaml(defaults.value(name)) == word;
+    if (!value.is_null() && !is_default) words.push_back(fmt::format("{}={}", name, word));
+  }
   return words;
 }
 
@@ -57,7 +62,7 @@ Rerun::Rerun(const SavedRun& run, const Registry& registry)
 
 void Rerun::read(const SavedRun& run) {
   const Json all = parse_json(run.json());
-  options_ = bench_->read_options(words_of(all.at("options")));
+  options_ = bench_->read_options(words_of(all.at("options"), *bench_));
   options_.drop_output_files();  // whoever saved the run does not say where this user's files lie
   device_ = all.at("device").get<std::string>();
   ccl_ = all.at("recipe").at("ccl").get<std::string>();

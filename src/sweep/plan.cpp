@@ -13,6 +13,7 @@
 #include "ccl/config.hpp"
 #include "kernbench/error.hpp"
 #include "kernbench/machine.hpp"
+#include "sweep/column_names.hpp"
 
 namespace kernbench::sweep {
 namespace {
@@ -62,6 +63,7 @@ class PlanReader {
     read_columns();
     read_plots();
     check_values();
+    check_options();
     return std::move(plan_);
   }
 
@@ -275,7 +277,14 @@ class PlanReader {
     }
     if (node->kind != Kind::list)
       refuse("type", node->place, "'columns' is a list of paths", "[pe_exec_ns, results.tflops]");
-    for (const YamlNode& item : node->items) plan_.columns.push_back(text(item));
+    const ColumnNames known(*bench_, *plan_.machines->with({}));
+    for (const YamlNode& item : node->items) {
+      if (!known.may_be(text(item)))
+        refuse("columns", item.place,
+               fmt::format("no run of {} has a value {}", bench_->name, quote(item.scalar)),
+               suggest(item.scalar, known.all(), "columns"));
+      plan_.columns.push_back(item.scalar);
+    }
   }
 
   /// One plot, or a list of them.
@@ -381,13 +390,19 @@ class PlanReader {
         check_machine(fixed, together);
       }
   }
+  /// Options that apply to some values of others alone may meet in a point.
+  void check_options() const {
+    if (bench_->applies.empty()) return;
+    for (const Point& point : plan_.points)
+      at_place(root_.place, [&] { bench_->read_options(words_of(plan_, point, Reach::option)); });
+  }
   /// Options and collectives; what the machine gets is only noted.
   void check_value(const std::string& name, const std::string& value, const YamlPlace& place,
                    std::vector<Placed>& of_machine) const {
     const std::vector<std::string> word = {name + "=" + value};
     switch (reach_of(name)) {
       case Reach::option:
-        return at_place(place, [&] { bench_->read_options(word); });
+        return at_place(place, [&] { bench_->check_option(word.front()); });
       case Reach::ccl:
         return at_place(place, [&] { ccl::load_config(plan_.ccl, word, registry_.collectives); });
       case Reach::machine:

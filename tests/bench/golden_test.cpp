@@ -1,8 +1,10 @@
 // The shipped benches' times and counts, in one reviewed file. A change shows up as a difference in it; the reason
 // belongs in the commit. To write it anew: KERNBENCH_UPDATE_GOLDEN=1 build/release/tests/bench/bench_test
 // --gtest_filter='Golden*'
+#include <fnmatch.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -40,6 +42,11 @@ Json run_case(const Json& what) {
   const auto words = what["options"].get<std::vector<std::string>>();
   Json result = what;
   result["result"] = essence(to_json(run(bench, bench.read_options(words), machine)));
+  for (const auto& [name, value] : result["result"]["results"].items())
+    EXPECT_TRUE(std::ranges::any_of(
+        bench.results,
+        [&](const std::string& pattern) { return ::fnmatch(pattern.c_str(), name.c_str(), 0) == 0; }))
+        << bench.name << " reports " << name << ", which its list of results does not have";
   return result;
 }
 

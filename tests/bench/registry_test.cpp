@@ -2,6 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
+#include "bench/run.hpp"
+#include "bench/run_json.hpp"
 #include "kernbench/bench.hpp"
 #include "kernbench/error.hpp"
 
@@ -54,6 +58,31 @@ TEST(Benches, TwoOfOneNameAndIncompleteOnesAreRefused) {
                 benches.add({"other", "has no function", {}, {}});
               }),
               HasSubstr("host function"));
+}
+
+Bench with_condition() {
+  Bench bench = scale();
+  bench.applies = {{{"factor", "slow"}, "dtype", {"f32"}}};
+  return bench;
+}
+
+TEST(BenchOptions, OptionThatDoesNotApplyIsRefusedWithItsCondition) {
+  const Bench bench = with_condition();
+  const auto with = [&](const std::vector<std::string>& words) {
+    return refused([&] { bench.read_options(words); });
+  };
+  EXPECT_THAT(with({"factor=3"}), HasSubstr("'factor' has no effect with dtype=f16"));
+  EXPECT_THAT(with({"factor=2"}), HasSubstr("leave it out, or give dtype=f32"));  // the default, too
+  EXPECT_EQ(with({"factor=3", "dtype=f32"}), "accepted");
+  EXPECT_EQ(with({"dtype=f32", "n=3", "slow=true"}), "accepted");
+  EXPECT_EQ(with({}), "accepted");
+}
+
+TEST(BenchOptions, OnlyThoseThatApplyAreListedBesideResults) {
+  RunResult result;
+  result.machine = topology::load_machine("small", {}, topology::builtin_components());
+  result.options = with_condition().read_options(std::vector<std::string>());
+  EXPECT_EQ(to_json(result)["options"].dump(), R"({"n":1024,"dtype":"f16"})");
 }
 
 TEST(BenchOptions, HaveTheirDefaultsUnlessGivenAndTheLastOfEqualOnesCounts) {

@@ -80,6 +80,16 @@ TEST(SweepPlan, MistakesAreRefusedWithTheirPlaceAndAHint) {
            {bench + "vary: {M: [32]}\nwhere: M > 64\n", "s.yaml:1:1", "no point is left"},
            {bench + "vary: {M: [32]}\nverify: maybe\n", "s.yaml:3:9", "true or false"},
            {bench + "vary: {M: [32]}\ncolumns: a\n", "s.yaml:3:10", "list of paths"},
+           {bench + "vary: {M: [32]}\ncolumns: [pe_exec_ns, tflops]\n", "s.yaml:3:23", "results.tflops"},
+           {bench + "vary: {M: [32]}\ncolumns: [results.tflop]\n", "s.yaml:3:11",
+            "no run of matmul-composite has a value 'results.tflop'"},
+           {bench + "vary: {M: [32]}\ncolumns: [utilization.gem]\n", "s.yaml:3:11", "utilization.gemm"},
+           {bench + "vary: {M: [32]}\ncolumns: [launches.total_ns]\n", "s.yaml:3:11", "total_ns"},
+           {bench + "vary: {M: [32]}\ncolumns: [machine.sip]\n", "s.yaml:3:11", "no run of"},
+           {"bench: llama\nvary: {hidden: [1024]}\n", "s.yaml:1:1",
+            "'hidden' has no effect with model=llama3-8b"},
+           {"bench: memory\nset: {stride_bytes: 64}\nvary: {pattern: [stride, random]}\n", "s.yaml:1:1",
+            "'stride_bytes' has no effect with pattern=random"},
            {bench + "vary: {M: [32]}\nplot: {x: M, y: K}\n", "s.yaml:3:17", "neither varies nor is a column"},
            {bench + "vary: {M: [32]}\nplot: {x: M}\n", "s.yaml:3:7", "needs 'y'"},
            {bench + "vary: {M: [32]}\nplot: [{x: M, y: M}, {x: M, y: M, name: plot-1}]\n", "s.yaml:3:41",
@@ -120,6 +130,19 @@ TEST(SweepPlan, ValuesThatGoTogetherAreCheckedTogether) {
       "zip: {system.sips.count: [2, 6], system.sips.topology: [ring_1d, torus_2d], system.sips.w: [2, 3], "
       "system.sips.h: [1, 2]}\n");
   EXPECT_EQ(made.points.size(), 2u) << "6 SIPs make no square grid, but 3 × 2 do";
+}
+
+TEST(SweepPlan, ColumnsOfAnyPartOfARunAreAccepted) {
+  const Plan made = plan(
+      "bench: matmul-composite\nvary: {M: [32]}\ncolumns: [total_ns, pe_exec_ns, ok, launches, "
+      "sim.op_log_hash, options.M, "
+      "results.share_of_peak, utilization.hbm, op_log_summary.gemm_count, energy.total_pj, "
+      "dram.all.reads]\n");
+  EXPECT_EQ(made.columns.size(), 11u);
+  EXPECT_EQ(
+      plan("bench: llama\nset: {model: custom}\nvary: {hidden: [256, 512]}\ncolumns: [results.04_rope_ns]\n")
+          .points.size(),
+      2u);
 }
 
 TEST(SweepPlan, MayDrawSeveralFigures) {

@@ -381,7 +381,10 @@ Bench ccl_allreduce() {
        Param::choice("dtype", "", {"f16", "bf16", "f32", "i32"},
                      "of the elements; left out: f16, or f32 where sums are not exact in f16")
            .optional()},
-      run_ccl_allreduce};
+      run_ccl_allreduce,
+      {},
+      {"algorithm", "world_size", "members", "dtype", "size_bytes", "time_ns", "latency_ns", "algbw_gbs",
+       "busbw_gbs", "bytes_per_pe", "bytes_per_sip", "lower_bound_ns"}};
 }
 
 }  // namespace kernbench::bench

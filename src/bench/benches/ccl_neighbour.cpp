@@ -83,7 +83,9 @@ Bench ccl_neighbour() {
           "every PE of all SIPs sends its block to the next one, all round",
           {Param::integer("n_elem", 512, {1, 1 << 16}, "elements (f16) of a block: 512 are 1 KiB"),
            Param::integer("rounds", 1, {1, 1 << 16}, "how often, one after the other in one launch")},
-          run_ccl_neighbour};
+          run_ccl_neighbour,
+          {},
+          {"pes", "messages", "time_ns"}};
 }
 
 }  // namespace kernbench::bench

@@ -57,7 +57,9 @@ Bench gpt3_qkv() {
       "the Q, K and V projections of a GPT-3 layer: X replicated, weights and results column-wise over a SIP",
       {Param::integer("tokens", 32, {1, 65536}, "rows of X"),
        Param::integer("d_model", 12288, {1, 65536}, "columns of X; a multiple of the PEs of a SIP")},
-      run_gpt3_qkv};
+      run_gpt3_qkv,
+      {},
+      {"pe_exec_ns", "tflops", "columns_per_pe"}};
 }
 
 }  // namespace kernbench::bench

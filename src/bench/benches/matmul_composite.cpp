@@ -55,7 +55,9 @@ Bench matmul_composite() {
            Param::choice(
                "variant", "ref_ref", {"ref_ref", "load_ref", "load_load"},
                "which operands stay in HBM (ref) and which are loaded into the TCM first (load): A, then B")},
-          run_matmul_composite};
+          run_matmul_composite,
+          {},
+          {"tflops", "share_of_peak"}};
 }
 
 }  // namespace kernbench::bench

@@ -165,7 +165,7 @@ Bench memory() {
       {Param::choice("pattern", "sequential", {"sequential", "stride", "random", "one_bank"},
                      "which bytes: one after the other, `stride_bytes` apart, anywhere, rows of one bank"),
        Param::integer("bytes", 64, {1, 1 << 20}, "bytes of an access"),
-       Param::integer("stride_bytes", 4096, {1, 1 << 30}, "with pattern=stride: from an access to the next"),
+       Param::integer("stride_bytes", 4096, {1, 1 << 30}, "from an access to the next"),
        Param::integer("count", 4000, {1, 1 << 24}, "accesses of each PE"),
        Param::integer("rows", 1, {1, 1 << 16},
                       "accesses of one command, at equal distances; with pattern=random any distance"),
@@ -177,7 +177,9 @@ Bench memory() {
        Param::integer("space_mb", 64, {1, 65536},
                       "MiB that a PE's accesses are in, where the slice has them"),
        Param::integer("seed", 7, {0, 1 << 30}, "of random places and directions")},
-      run_memory};
+      run_memory,
+      {{{"stride_bytes"}, "pattern", {"stride"}}},
+      {"gbs", "share_of_peak", "ns_per_access"}};
 }
 
 }  // namespace kernbench::bench

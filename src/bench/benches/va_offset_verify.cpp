@@ -42,7 +42,9 @@ Bench va_offset_verify() {
           "every PE of a SIP copies its own block, found as base + pid · stride",
           {Param::integer("n_elem", 1024, {1, 1 << 18}, "elements of a block"),
            Param::choice("dtype", "f16", {"f16", "bf16", "f32"}, "of the elements")},
-          run_va_offset_verify};
+          run_va_offset_verify,
+          {},
+          {"blocks"}};
 }
 
 }  // namespace kernbench::bench
