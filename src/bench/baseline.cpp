@@ -89,7 +89,9 @@ Baseline Baseline::load(const std::string& name_or_file) {
     if (fields.size() < header.size())
       refuse_baseline("row", where, fmt::format("{} fields", fields.size()),
                       fmt::format("the header has {}", header.size()));
-    baseline.times_.emplace(std::pair{fields[op], fields[dims]}, number_of(fields[us], where));
+    const double median = number_of(fields[us], where);
+    if (fields[op] == "empty_add") baseline.launch_us_ = median;
+    baseline.times_.emplace(std::pair{fields[op], fields[dims]}, median);
   }
   if (header.empty())
     refuse_baseline("empty", name_or_file, "no header", "a baseline has op, dims and us_median");
@@ -99,6 +101,19 @@ Baseline Baseline::load(const std::string& name_or_file) {
 std::optional<double> Baseline::median_us(std::string_view op, std::string_view dims) const {
   const auto found = times_.find({std::string(op), std::string(dims)});
   return found == times_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<double> Baseline::work_us(std::string_view op, std::string_view dims) const {
+  const auto all = median_us(op, dims);
+  return all && *all > launch_us_ ? std::optional(*all - launch_us_) : std::nullopt;
+}
+
+std::string Baseline::legend() const {
+  const std::string less = launch_us_ > 0
+                               ? fmt::format("measured, less the {:.3f} us of an empty launch", launch_us_)
+                               : "as measured, with what its file includes";
+  return fmt::format("{} us: {}; faster: that divided by the time on the PEs, without our launch", name_,
+                     less);
 }
 
 }  // namespace kernbench::bench

@@ -26,11 +26,18 @@ class Baseline {
   static Param option(std::string doc);
 
   const std::string& name() const { return name_; }
-  /// Microseconds of an operation with exactly these dimensions.
+  /// Microseconds of an operation with exactly these dimensions, as they were measured: with the launch.
   std::optional<double> median_us(std::string_view op, std::string_view dims) const;
+  /// What an empty launch was measured at (`empty_add`); 0 if the file does not have it.
+  double launch_us() const { return launch_us_; }
+  /// Without the launch, to stand beside the time on the PEs. None if nothing is left.
+  std::optional<double> work_us(std::string_view op, std::string_view dims) const;
+  /// What the columns of a comparison include, as a line to print below them.
+  std::string legend() const;
 
  private:
   std::string name_;
+  double launch_us_ = 0;
   std::map<std::pair<std::string, std::string>, double> times_;
 };
 

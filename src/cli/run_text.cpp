@@ -64,6 +64,21 @@ void put_utilization(std::string& out, const bench::Utilization& u) {
 }
 
 /// The parts that take most, then the power.
+/// For which sizes the prices of memories are, where the machine's memories are larger.
+std::vector<std::string> sizes_of_prices(const topology::Machine& machine) {
+  std::vector<std::string> sizes;
+  const auto add = [&](const char* name, const char* path, const char* bank) {
+    if (!machine.has("energy") || !machine.at("energy").has(bank)) return;
+    const Bytes of = Bytes(1024) * machine.at("energy").integer(bank),
+                size = machine.at(path).bytes("capacity_mb");
+    if (size > of)
+      sizes.push_back(fmt::format("{} of {} as banks of {}", name, to_string(size), to_string(of)));
+  };
+  add("TCM", "pe.pe_tcm", "tcm_bank_kb");
+  add("SRAM", "cube.sram", "sram_bank_kb");
+  return sizes;
+}
+
 void put_energy(std::string& out, const RunResult& result) {
   if (!result.energy) return;
   const trace::EnergyReport& energy = *result.energy;
@@ -83,6 +98,8 @@ void put_energy(std::string& out, const RunResult& result) {
          energy.macs == 0 ? ""
                           : fmt::format("; {:.3f} pJ per FLOP, {:.3f} without static", energy.pj_per_flop(),
                                         energy.dynamic_pj_per_flop()));
+  if (const auto sizes = sizes_of_prices(result.machine); !sizes.empty())
+    append(out, "                 priced: {}\n", join(sizes));
   if (!energy.unpriced.empty()) append(out, "                 without a price: {}\n", join(energy.unpriced));
 }
 

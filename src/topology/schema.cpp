@@ -12,6 +12,14 @@ Param price(std::string name, std::string doc) {
   return Param::number(std::move(name), 0, {0, 1e6}, std::move(doc)).optional();
 }
 
+/// For which size a price is. A larger memory is charged as banks of this size, without the wires between them.
+Param bank(std::string name, std::string doc) {
+  return Param::integer(
+             std::move(name), 1, {1, 1 << 20},
+             std::move(doc) + "; a larger one is charged as such banks, without the wires between them")
+      .optional();
+}
+
 std::vector<Param> mac_prices() {
   std::vector<Param> params;
   for (const DType dtype : kAllDTypes)
@@ -35,7 +43,9 @@ std::vector<SchemaEntry> energy_schema() {
         price("router_pj_per_byte", "bytes through a router, or through the IO chiplet's network: one hop"),
         price("ucie_pj_per_byte", "bytes over a UCIe crossing, from die to die"),
         price("pcie_pj_per_byte", "bytes over one PCIe link: from SIP to switch, or from switch to host"),
-        price("launch_pj", "a program started on a PE")},
+        price("launch_pj", "a program started on a PE"),
+        bank("tcm_bank_kb", "size of the memory that the TCM's prices are of"),
+        bank("sram_bank_kb", "size of the memory that the SRAM's prices are of")},
        kOptional},
       {"energy.mac", "", mac_prices(), kOptional},
       {"energy.vector",
@@ -60,8 +70,9 @@ std::vector<SchemaEntry> make_schema() {
        {Param::integer("count", 2, {1, 256}, "packages in the system").must_be_given(),
         Param::choice("topology", "ring_1d", {"ring_1d", "torus_2d", "mesh_2d_no_wrap", "mesh_2d"},
                       "neighbours that collectives use; the wires are the switch's"),
-        Param::integer("w", 1, {1, 256}, "columns of the grid of SIPs; a ring has none").optional(),
-        Param::integer("h", 1, {1, 256}, "rows of the grid of SIPs; a ring has none").optional()}},
+        Param::integer("w", 1, {1, 256}, "columns of the grid of SIPs, with w · h = count; a ring has none")
+            .optional(),
+        Param::integer("h", 1, {1, 256}, "rows of the grid of SIPs; given with w").optional()}},
       {"system.host", "host", {}},
       {"system.switch", "switch", {}},
       {"system.pcie",
@@ -70,8 +81,8 @@ std::vector<SchemaEntry> make_schema() {
       {"sip", "", {}},
       {"sip.cube_mesh",
        "",
-       {Param::integer("w", 4, {1, 32}, "cubes from west to east").must_be_given(),
-        Param::integer("h", 4, {1, 32}, "cubes from north to south").must_be_given()}},
+       {Param::integer("w", 4, {1, 32}, "cubes from west to east; at most 32 in all").must_be_given(),
+        Param::integer("h", 4, {1, 32}, "cubes from north to south; at most 32 in all").must_be_given()}},
       {"sip.io", "", {}},
       {"sip.io.pcie_ep", "pcie_ep", {}},
       {"sip.io.io_cpu", "io_cpu", {}},
@@ -80,7 +91,8 @@ std::vector<SchemaEntry> make_schema() {
       {"cube.pe_layout",
        "",
        {Param::words("corners", {"NW", "NE", "SW", "SE"}, {"NW", "NE", "SW", "SE"}, "corners that hold PEs"),
-        Param::integer("pe_per_corner", 2, {1, 16}, "PEs of each corner, in turn on its two routers")
+        Param::integer("pe_per_corner", 2, {1, 16},
+                       "PEs of each corner, in turn on its two routers; at most 16 PEs in all")
             .must_be_given()}},
       {"cube.routers", "router", {}},
       {"cube.m_cpu", "m_cpu", {}},

@@ -119,7 +119,7 @@ void check_energy(const Machine& machine) {
   for (const Group& group : machine.groups()) {
     if (group.path != "energy" && !group.path.starts_with("energy.")) continue;
     for (const Param& param : group.params.params()) {
-      if (!group.params.has(param.name)) continue;
+      if (!group.params.has(param.name) || param.name.ends_with("_kb")) continue;  // a size is no price
       const double thousandths = group.params.number(param.name) * 1000;
       if (std::abs(thousandths - std::round(thousandths)) < 1e-6 * std::max(1.0, thousandths)) continue;
       const bool is_power = param.name.ends_with("_w");

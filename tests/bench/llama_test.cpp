@@ -5,6 +5,7 @@
 #include <iterator>
 #include <sstream>
 
+#include "bench/baseline.hpp"
 #include "bench/benches/llama_model.hpp"
 #include "bench/run.hpp"
 
@@ -28,6 +29,16 @@ double figure(const RunResult& result, std::string_view name) {
                                                    : static_cast<double>(std::get<std::int64_t>(value));
   ADD_FAILURE() << "no figure " << name;
   return 0;
+}
+
+// The file has 5.312 us for a product of 32 × 32 × 32, and 4.48 us for an empty launch.
+TEST(Baseline, WorkIsTheMeasuredTimeLessAnEmptyLaunch) {
+  const Baseline h200 = Baseline::load("h200");
+  EXPECT_EQ(h200.launch_us(), 4.48);
+  EXPECT_EQ(h200.median_us("gemm", "32x32x32"), 5.312);
+  EXPECT_DOUBLE_EQ(h200.work_us("gemm", "32x32x32").value(), 5.312 - 4.48);
+  EXPECT_EQ(h200.work_us("gemm", "3x3x3"), std::nullopt);
+  EXPECT_THAT(h200.legend(), ::testing::HasSubstr("less the 4.480 us of an empty launch"));
 }
 
 TEST(Llama, RowsAddUpAndNumbersAreRight) {

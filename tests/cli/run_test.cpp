@@ -444,8 +444,9 @@ TEST_F(RunCommand, ShowsEnergyAndPowerOfAMachineWithPrices) {
     return succeeds(more);
   };
   EXPECT_THAT(with({"--topology", "realistic"}),
-              AllOf(HasSubstr("\nenergy           "), HasSubstr("static "), HasSubstr("\npower            "),
-                    HasSubstr(" on average, "), HasSubstr(" pJ per FLOP")));
+              AllOf(HasSubstr("\nenergy           "), HasSubstr("static "),
+                    HasSubstr("priced: TCM of 16 MiB as banks of 32 KiB, SRAM of 32 MiB as banks of 1 MiB\n"),
+                    HasSubstr("\npower            "), HasSubstr(" on average, "), HasSubstr(" pJ per FLOP")));
   EXPECT_THAT(with({"--topology", "small"}), Not(HasSubstr("\nenergy ")));
   EXPECT_THAT(with({"--topology", "small", "--set", "energy.mac.f16_pj=0.5"}),
               AllOf(HasSubstr("energy           32.768 nJ: matrix 100.0 %\n"),

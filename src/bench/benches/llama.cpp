@@ -72,9 +72,7 @@ NdArray numbers_of(const Shape& shape, std::uint64_t seed, double scale) {
 }
 
 /// About 1 in size when so many are summed; a power of two, so that every dtype has them.
-double summed(std::int64_t n) {
-  return std::exp2(-std::floor(std::log2(std::sqrt(static_cast<double>(n)) / 2)));
-}
+double summed(std::int64_t n) { return std::ldexp(1.0, -std::ilogb(std::sqrt(static_cast<double>(n)) / 2)); }
 
 nn::DecoderWeights weights_of(const nn::DecoderShape& s) {
   const std::int64_t q = s.heads * s.head_dim, kv = s.kv_heads * s.head_dim;
@@ -94,7 +92,8 @@ struct LlamaRow {
   Time time, bound;
   std::string limit;  // which unit sets the bound
   bool collective = false;
-  std::optional<double> beside_us;
+  std::optional<double> beside_us;  // measured elsewhere, without the launch
+  Time work;                        // on the PEs, without the launch
 };
 
 std::string limit_of(const std::string& resource) {
@@ -256,7 +255,8 @@ class LlamaBench {
       const auto figures = report_.figures(runtime::Handle(torch_.engine().requests()[t.request]));
       // What no operation of nn made is between SIPs.
       const bool collective = t.note.empty() && t.name != "attention";
-      rows.push_back({t.name, t.total, figures.lower_bound, limit_of(figures.bound_by), collective, {}});
+      rows.push_back(
+          {t.name, t.total, figures.lower_bound, limit_of(figures.bound_by), collective, {}, t.pe_exec});
     }
     return rows;
   }
@@ -264,9 +264,11 @@ class LlamaBench {
   /// Steps do the same launches.
   static std::vector<LlamaRow> average(std::vector<LlamaRow> rows, int steps) {
     const std::size_t each = rows.size() / static_cast<std::size_t>(steps);
-    for (std::size_t i = each; i < rows.size(); ++i) rows[i % each].time += rows[i].time;
+    for (std::size_t i = each; i < rows.size(); ++i)
+      rows[i % each].time += rows[i].time, rows[i % each].work += rows[i].work;
     rows.resize(each);
-    for (auto& row : rows) row.time = Time::from_ns(row.time.ns() / steps);
+    for (auto& row : rows)
+      row.time = Time::from_ns(row.time.ns() / steps), row.work = Time::from_ns(row.work.ns() / steps);
     return rows;
   }
 
@@ -322,7 +324,7 @@ std::string text_of(const LlamaRow& row, Time all, bool beside) {
       fmt::format("{:<22} {:>11.3f} {:>6.1f} % {:>11.3f}  {:<8}", row.name, row.time.ns() / 1e3,
                   100 * row.time.ns() / all.ns(), row.bound.ns() / 1e3, row.limit);
   if (beside && row.beside_us)
-    text += fmt::format(" {:>10.3f} {:>7.2f} ×", *row.beside_us, *row.beside_us * 1e3 / row.time.ns());
+    text += fmt::format(" {:>10.3f} {:>7.2f} ×", *row.beside_us, *row.beside_us * 1e3 / row.work.ns());
   while (text.ends_with(' ')) text.pop_back();
   return text + "\n";
 }
@@ -357,11 +359,11 @@ LlamaFigures figures_of(const LlamaModel& model, const nn::DecoderRun& run, cons
           bytes / seconds / (slice * pes), times.between_sips.ns() / times.layer.ns()};
 }
 
-/// The operations of a layer that were measured elsewhere: their times there, and here.
+/// The operations of a layer that were measured elsewhere: their times there, and here on the PEs; neither with its launch.
 void add_beside(BenchReport& report, const std::vector<LlamaRow>& layer) {
   double there = 0, here = 0;
   for (const auto& row : layer)
-    if (row.beside_us) there += *row.beside_us * 1e3, here += row.time.ns();
+    if (row.beside_us) there += *row.beside_us * 1e3, here += row.work.ns();
   if (there == 0) return;
   report.result("beside_ns", there);
   report.result("same_operations_ns", here);
@@ -377,7 +379,8 @@ std::string memory_text(const LlamaMemory& m, std::int64_t copies) {
 
 void say(BenchReport& report, const LlamaModel& model, const nn::DecoderRun& run, int ranks,
          const std::vector<LlamaRow>& layer, const std::vector<LlamaRow>& head, const LlamaMemory& memory,
-         std::int64_t copies, const std::string& beside, const topology::Machine& machine) {
+         std::int64_t copies, const std::optional<Baseline>& baseline, const topology::Machine& machine) {
+  const std::string beside = baseline ? baseline->name() : "";
   LlamaTimes times{total(layer), {}, total(head), {}};
   for (const auto& row : layer)
     if (row.collective) times.between_sips += row.time;
@@ -397,15 +400,16 @@ void say(BenchReport& report, const LlamaModel& model, const nn::DecoderRun& run
   report.result("cache_bytes", memory.cache);
   report.result("capacity_bytes", memory.capacity);
   report.line(fmt::format(
-      "{}{}\n{}\nA SIP's launches follow each other: the rows add up to the layer's time. Making tensors is "
+      "{}{}{}\n{}\nA SIP's launches follow each other: the rows add up to the layer's time. Making tensors "
+      "is "
       "not "
       "counted.\nlayer {:.3f} us, {:.1f} % between SIPs; {} layers and the head {:.3f} us: {:.1f} tokens/s, "
       "MFU {:.1f} %, HBM {:.1f} %\n"
       "llama {} {} {} batch {} context {} on {} SIPs: {}",
-      table_of(layer, beside), table_of(head, beside), memory_text(memory, copies), times.layer.ns() / 1e3,
-      100 * f.collectives, model.layers, times.model.ns() / 1e3, f.tokens_per_s, 100 * f.mfu, 100 * f.hbm,
-      model.name, to_string(run.dtype), run.prefill ? "prefill" : "decode", run.batch, run.context, ranks,
-      report.verdict()));
+      table_of(layer, beside), table_of(head, beside), baseline ? baseline->legend() + "\n" : "",
+      memory_text(memory, copies), times.layer.ns() / 1e3, 100 * f.collectives, model.layers,
+      times.model.ns() / 1e3, f.tokens_per_s, 100 * f.mfu, 100 * f.hbm, model.name, to_string(run.dtype),
+      run.prefill ? "prefill" : "decode", run.batch, run.context, ranks, report.verdict()));
 }
 
 void run_llama(Torch& torch, const Options& options, BenchReport& report) {
@@ -428,9 +432,9 @@ void run_llama(Torch& torch, const Options& options, BenchReport& report) {
     for (auto& row : *rows)
       if (baseline)
         if (const auto [op, dims] = measured_as(row, model, run, ranks); !op.empty())
-          row.beside_us = baseline->median_us(op, dims);
+          row.beside_us = baseline->work_us(op, dims);
   say(report, model, run, ranks, layer, head, memory, bench.copies_weights() ? torch.machine().cubes() : 1,
-      baseline ? baseline->name() : "", torch.machine());
+      baseline, torch.machine());
 }
 
 }  // namespace
@@ -450,16 +454,19 @@ Bench llama() {
        Param::integer("steps", 1, {1, 1000},
                       "steps, each when the one before it has ended; in decode at the same context"),
        Param::choice("dtype", "bf16", {"bf16", "f16"}, "of weights, activations and cache"),
-       Param::integer("hidden", 256, extent, "custom: width of the model"),
-       Param::integer("ffn", 512, extent, "custom: width of the hidden layer"),
-       Param::integer("heads", 8, extent, "custom: query heads"),
-       Param::integer("kv_heads", 4, extent, "custom: K/V heads"),
-       Param::integer("head_dim", 32, {2, 1024}, "custom: width of a head"),
-       Param::integer("layers", 2, extent, "custom: layers"),
-       Param::integer("vocab", 1024, {1, 1 << 24}, "custom: rows of the embedding"),
+       Param::integer("hidden", 256, extent, "width of the model"),
+       Param::integer("ffn", 512, extent, "width of the hidden layer; a multiple of the SIPs"),
+       Param::integer("heads", 8, extent, "query heads; a multiple of kv_heads and of the SIPs"),
+       Param::integer("kv_heads", 4, extent, "K/V heads; a multiple of the SIPs"),
+       Param::integer("head_dim", 32, {2, 1024}, "width of a head; even"),
+       Param::integer("layers", 2, extent, "layers"),
+       Param::integer("vocab", 1024, {1, 1 << 24}, "rows of the embedding"),
        Baseline::option(
            "measured times to stand beside the simulated ones: h200, or a CSV file (see data/baselines)")},
-      run_llama};
+      run_llama,
+      {{{"hidden", "ffn", "heads", "kv_heads", "head_dim", "layers", "vocab"}, "model", {"custom"}}},
+      {"*_ns", "faster", "tokens_per_s", "mfu", "hbm_share", "collective_share", "weight_bytes",
+       "cache_bytes", "capacity_bytes"}};
 }
 
 }  // namespace kernbench::bench
