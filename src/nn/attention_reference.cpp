@@ -7,6 +7,7 @@
 
 #include "base/threads.hpp"
 #include "kernbench/error.hpp"
+#include "kernbench/fixed_math.hpp"
 
 namespace kernbench::nn {
 namespace {
@@ -47,7 +48,7 @@ void attend_row(const PlainOperands& x, std::int64_t b, std::int64_t h, std::int
   const double largest = keys > 0 ? *std::ranges::max_element(p) : 0;
   double l = 0;
   for (std::int64_t j = 0; j < keys; ++j) {
-    const double e = std::exp(p[static_cast<std::size_t>(j)] - largest);
+    const double e = fixed::exp(p[static_cast<std::size_t>(j)] - largest);
     const double* v = x.row(x.v, b, h, j);
     l += e;
     for (std::int64_t c = 0; c < x.d; ++c) sum[static_cast<std::size_t>(c)] += e * v[c];

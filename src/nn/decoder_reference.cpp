@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "kernbench/decoder.hpp"
+#include "kernbench/fixed_math.hpp"
 #include "nn/attention_reference.hpp"
 
 namespace kernbench::nn {
@@ -54,10 +55,11 @@ NdArray heads_of(const PlainMatrix& x, std::int64_t batch, std::int64_t d, std::
       for (std::int64_t t = 0; t < tokens; ++t)
         for (std::int64_t i = 0; i < half; ++i) {
           const double turn = static_cast<double>(-2 * i) / static_cast<double>(d);
-          const double angle = first ? static_cast<double>(*first + t) * std::pow(base, turn) : 0.0;
+          const double angle = first ? static_cast<double>(*first + t) * fixed::pow(base, turn) : 0.0;
           const double p = x.at(b * tokens + t, h * d + i), q = x.at(b * tokens + t, h * d + half + i);
-          out.at<float>({b, h, t, i}) = static_cast<float>(p * std::cos(angle) - q * std::sin(angle));
-          out.at<float>({b, h, t, half + i}) = static_cast<float>(q * std::cos(angle) + p * std::sin(angle));
+          out.at<float>({b, h, t, i}) = static_cast<float>(p * fixed::cos(angle) - q * fixed::sin(angle));
+          out.at<float>({b, h, t, half + i}) =
+              static_cast<float>(q * fixed::cos(angle) + p * fixed::sin(angle));
         }
   return out;
 }
@@ -104,7 +106,7 @@ NdArray plain_decoder_layer(const DecoderShape& s, const DecoderRun& run, const 
   const PlainMatrix f = plain_norm(y, matrix_of(w.ffn_norm), s.norm_eps);
   PlainMatrix gate = f * matrix_of(w.gate);
   const PlainMatrix up = f * matrix_of(w.up);
-  for (std::size_t i = 0; i < gate.x.size(); ++i) gate.x[i] *= up.x[i] / (1 + std::exp(-gate.x[i]));
+  for (std::size_t i = 0; i < gate.x.size(); ++i) gate.x[i] *= up.x[i] / (1 + fixed::exp(-gate.x[i]));
   const PlainMatrix result = plus(y, gate * matrix_of(w.down));
   NdArray out(DType::f32, x.shape());
   for (std::size_t i = 0; i < result.x.size(); ++i) out.view<float>()[i] = static_cast<float>(result.x[i]);

@@ -2,8 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <limits>
 
+#include "kernbench/fixed_math.hpp"
 #include "nn/operation.hpp"
 #include "nn/pieces.hpp"
 #include "nn/product.hpp"
@@ -158,13 +159,16 @@ RopeTables rope_tables(Torch& torch, std::int64_t length, std::int64_t d, const 
   if (length < 1 || d < 2 || d % 2 != 0)
     throw InputError({"nn.shape", "rope_tables", fmt::format("{} positions of {} elements", length, d),
                       "d is even, and there is a position at least"});
+  if (!(base > 0 && base <= std::numeric_limits<double>::max()))
+    throw InputError({"nn.base", "rope_tables", fmt::format("angles by powers of {}", base),
+                      "the base is a positive number; models have 10000 or 500000"});
   NdArray cos(DType::f32, {length, d / 2}), sin(DType::f32, {length, d / 2});
   for (std::int64_t p = 0; p < length; ++p)
     for (std::int64_t i = 0; i < d / 2; ++i) {
       const double angle = static_cast<double>(first + p) *
-                           std::pow(base, -2.0 * static_cast<double>(i) / static_cast<double>(d));
-      cos.at<float>({p, i}) = static_cast<float>(std::cos(angle));
-      sin.at<float>({p, i}) = static_cast<float>(std::sin(angle));
+                           fixed::pow(base, -2.0 * static_cast<double>(i) / static_cast<double>(d));
+      cos.at<float>({p, i}) = static_cast<float>(fixed::cos(angle));
+      sin.at<float>({p, i}) = static_cast<float>(fixed::sin(angle));
     }
   return {torch.from_numpy(std::move(cos), dp, "cos"), torch.from_numpy(std::move(sin), dp, "sin")};
 }

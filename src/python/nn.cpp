@@ -1,8 +1,12 @@
 // Operations on tensors: kernbench/nn.hpp and attention.hpp.
 #include "kernbench/nn.hpp"
 
+#include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
+
+#include "data/numerics/elementwise.hpp"
 #include "kernbench/attention.hpp"
 #include "kernbench/error.hpp"
 #include "python/models.hpp"
@@ -230,6 +234,21 @@ void bind_operators(py::module_& m) {
       py::arg("dp"), "The same tensor in another place of its SIP, moved on the device.");
 }
 
+/// A function of f32 as tiles are computed, so that a number that is known while a kernel is recorded has the same bits.
+py::object float_function(const std::string& name, const py::object& x) {
+  const auto from = py::array_t<float, py::array::c_style | py::array::forcecast>::ensure(x);
+  const auto op = std::ranges::find(math_ops(), name, &MathOpInfo::name);
+  if (!from || op == math_ops().end() || op->operands != 1 || op->result != ResultRule::real)
+    throw InputError(
+        {"python.function", name, "no function of one float", "exp, exp2, log, log2, sin, cos, tanh, erf …"});
+  py::array_t<float> to(std::vector<py::ssize_t>(from.shape(), from.shape() + from.ndim()));
+  const Shape shape{static_cast<std::int64_t>(from.size())};
+  const data::ConstArray in(DType::f32, shape, reinterpret_cast<const std::byte*>(from.data()));
+  data::elementwise(op->op, {&in, 1},
+                    data::Array(DType::f32, shape, reinterpret_cast<std::byte*>(to.mutable_data())));
+  return to;
+}
+
 }  // namespace
 
 void check_one_context(const PyTensor& first, std::initializer_list<const PyTensor*> more) {
@@ -241,6 +260,8 @@ void check_one_context(const PyTensor& first, std::initializer_list<const PyTens
 }
 
 void bind_nn(py::module_& m) {
+  m.def("float_function", &float_function, py::arg("name"), py::arg("x"),
+        "exp, log, sin … of f32 numbers, with the bits that tiles have on every computer.");
   m.def("nn_matmul", &matmul, py::arg("a"), py::arg("b"), py::kw_only(), py::arg("out_dtype") = py::none(),
         py::arg("epilogue") = py::list(), py::arg("name") = "matmul", py::arg("result") = "replicate",
         "a[…, M, K] · b[K, N], sums in f32. Epilogue: names or (name, tensor or number).");

@@ -100,8 +100,8 @@ double cast(DType from, DType to, double number) {
   if (to == DType::i1) return number != 0 ? 1 : 0;
   if (is_integer(from) || is_float(to)) return round_to(to, number);
   if (std::isnan(number)) return 0;
-  const double bits = 8 * itemsize(to) - (is_unsigned(to) ? 0 : 1);
-  const double end = std::exp2(bits), low = is_unsigned(to) ? 0 : -end;
+  const int bits = 8 * itemsize(to) - (is_unsigned(to) ? 0 : 1);
+  const double end = std::ldexp(1.0, bits), low = is_unsigned(to) ? 0 : -end;
   return std::clamp(std::trunc(number), low,
                     end - 1);  // of 64 bits end − 1 rounds to end: not exact, so not known
 }

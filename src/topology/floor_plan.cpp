@@ -213,7 +213,7 @@ void FloorPlan::wire(std::string_view css_class, LinkId id, std::vector<Point> p
   if (!both) {  // keep right, so that the directions lie side by side
     const double dx = points[1].x - points[0].x;
     const double dy = points[1].y - points[0].y;
-    const double shift = (bold ? 2.2 : 1.5) / std::max(1e-9, std::hypot(dx, dy));
+    const double shift = (bold ? 2.2 : 1.5) / std::max(1e-9, std::sqrt(dx * dx + dy * dy));
     for (Point& p : points) p = {p.x - dy * shift, p.y + dx * shift};
   }
   svg.polyline(points, {.css_class = bold ? "bold" : css_class,

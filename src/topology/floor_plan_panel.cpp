@@ -50,7 +50,10 @@ std::vector<Entry> entries(const FloorPlan& plan) {
 
 /// 1, 2 or 5 times a power of ten: the largest that fits.
 double round_length(double most) {
-  const double power = std::pow(10, std::floor(std::log10(most)));
+  if (!(most > 0)) return 0;
+  double power = 1;
+  while (power > most) power /= 10;
+  while (power * 10 <= most) power *= 10;
   for (const double step : {5.0, 2.0})
     if (step * power <= most) return step * power;
   return power;

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "bench/shipped.hpp"
+#include "kernbench/fixed_math.hpp"
 #include "kernbench/reference.hpp"
 #include "kernbench/tp.hpp"
 
@@ -22,8 +23,7 @@ struct Mlp {
 
 /// Multiples of 1/8 divided by a power of two, so that sums stay about 1.
 float scaled(std::int8_t eighths, std::int64_t summed) {
-  return static_cast<float>(eighths) / 8 /
-         std::exp2(std::floor(std::log2(std::sqrt(static_cast<float>(summed)))));
+  return std::ldexp(static_cast<float>(eighths) / 8, -std::ilogb(std::sqrt(static_cast<float>(summed))));
 }
 
 NdArray rounded(const std::vector<float>& numbers, const Shape& shape, DType dtype) {
@@ -100,8 +100,8 @@ NdArray reference(const Mlp& mlp) {
   const std::vector<float> gate =
       mlp.gated ? times(input, {{mlp.hidden, mlp.ffn}, 4}, mlp.tokens) : std::vector<float>();
   for (std::size_t i = 0; i < h.size(); ++i)
-    h[i] = mlp.gated ? gate[i] / (1 + std::exp(-gate[i])) * h[i]
-                     : 0.5f * h[i] * (1 + std::erf(h[i] / std::sqrt(2.0f)));
+    h[i] = mlp.gated ? gate[i] / (1 + static_cast<float>(fixed::exp(-gate[i]))) * h[i]
+                     : 0.5f * h[i] * (1 + fixed::erf(h[i] / std::sqrt(2.0f)));
   return rounded(times(h, {{mlp.ffn, mlp.hidden}, 3}, mlp.tokens), {mlp.tokens, mlp.hidden}, mlp.dtype);
 }
 
@@ -187,7 +187,9 @@ Bench tp_mlp() {
            Param::choice("dtype", "f16", {"f16", "bf16", "f32"}, "of weights and activations"),
            Param::choice("gate", "plain", {"plain", "swiglu"},
                          "plain: gelu(x · up); swiglu: silu(x · gate) · (x · up)")},
-          run_tp_mlp};
+          run_tp_mlp,
+          {},
+          {"*_ns", "collective_share", "mfu"}};
 }
 
 }  // namespace kernbench::bench

@@ -25,7 +25,7 @@ abs = fabs
 
 
 def exp10(x):
-    return exp(as_tensor(x) * _math.log(10))
+    return exp(as_tensor(x) * 2.302585092994046)
 
 
 def expm1(x):
@@ -44,7 +44,7 @@ def log1p(x):
 
 
 def log10(x):
-    return log(x) * (1 / _math.log(10))
+    return log(x) * (1 / 2.302585092994046)
 
 
 def pow(x, y):
@@ -251,7 +251,7 @@ def atanh(x):
 # ── probability ──
 
 def normcdf(x):
-    return 0.5 * erfc(as_tensor(x) * -(0.5 ** 0.5))
+    return 0.5 * erfc(as_tensor(x) * -_math.sqrt(0.5))
 
 
 _NEAR = (2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087, -0.00125372503, -0.00417768164, 0.246640727,
