@@ -167,7 +167,7 @@ LaunchFigures figures_of(Engine& engine, const LaunchWork& launch, const runtime
 
 /// All of these only look at what happened, so some do it beside the others.
 void add_run(RunResult& result, const Torch& torch, int threads, bool look_for_hazards) {
-  const Building building("the summary of the op log");
+  const Building building("the summary of the run");
   const auto when = threads == 1 ? std::launch::deferred : std::launch::async | std::launch::deferred;
   std::future<std::vector<runtime::HazardReport>> hazards;
   result.total = last_completion(torch.engine());

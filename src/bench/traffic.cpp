@@ -216,6 +216,35 @@ Time Traffic::longest_way() const {
   return longest;
 }
 
+/// By the routes of all pairs and how often each is taken.
+double Traffic::demand() const {
+  const Graph& graph = device_.graph();
+  const ParamSet& fabric = device_.machine().at("fabric");
+  const Bytes payload = fabric.bytes("packet_bytes");
+  const std::int64_t packets = (spec_.message.count() + payload.count() - 1) / payload.count();
+  const Bytes wire = spec_.message + fabric.bytes("header_bytes") * packets;
+  std::vector<double> messages(graph.link_count());  // on each link, for one that every node sends
+  const auto add = [&](const TrafficNode& from, const TrafficNode& to, double share) {
+    share /= static_cast<double>(from.from.size() * to.to.size());
+    for (const NodeId a : from.from)
+      for (const NodeId b : to.to)
+        for (const topology::LinkId link : graph.route(a, b)) messages[link.index] += share;
+  };
+  for (int i = 0; i < static_cast<int>(nodes_.size()); ++i) {
+    const TrafficNode& from = nodes_[static_cast<std::size_t>(i)];
+    const std::vector<int> targets = targets_of(i);
+    const bool is_drawn = spec_.pattern == Pattern::hotspot && i != hot_spot();
+    if (is_drawn) add(from, nodes_[static_cast<std::size_t>(hot_spot())], spec_.hot_share);
+    for (const int target : targets)
+      add(from, nodes_[static_cast<std::size_t>(target)],
+          (is_drawn ? 1 - spec_.hot_share : 1) / static_cast<double>(targets.size()));
+  }
+  double most = 0;
+  for (std::size_t link = 0; link < messages.size(); ++link)
+    most = std::max(most, messages[link] / graph.link({static_cast<std::uint32_t>(link)}).bandwidth.gbs());
+  return most * static_cast<double>(wire.count()) / rate_.time_for(spec_.message).ns();
+}
+
 TrafficPoint Traffic::run(double load) {
   sim::Simulation& simulation = device_.simulation();
   const Time slot = rate_.time_for(spec_.message);

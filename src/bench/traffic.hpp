@@ -50,6 +50,8 @@ class Traffic {
   const std::vector<TrafficNode>& nodes() const { return nodes_; }
   /// The rate of a node at a load of 1: of a router what one link carries, of a cube what one of its ports does.
   Bandwidth full_rate() const { return rate_; }
+  /// How many times what it can carry the busiest link is asked for at a load of 1, headers and all.
+  double demand() const;
   /// Lets the nodes send at this share of the full rate, measures, and waits until the fabric is empty again. After an interrupt
   /// the device is good for nothing any more.
   TrafficPoint run(double load);

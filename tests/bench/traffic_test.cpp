@@ -118,6 +118,29 @@ TEST(TrafficBench, SaysWhereAHotSpotBacksUp) {
   EXPECT_NEAR(listed, result["push_back"]["stalled_ns"].get<double>(), 1e-6 * listed);
 }
 
+// A message of 1 B takes 17 B of a link with a header of 16 B. Neighbours: the last of a row goes back over 5 links, so that each link
+// carries the messages of one router in each direction: at a load of 1 it is asked for 17 times what it carries.
+TEST(TrafficOnAMesh, DemandCountsHeadersOnTheBusiestLink) {
+  device::Device device(mesh({"fabric.header_bytes=16"}));
+  const Traffic traffic(device, {.pattern = Pattern::neighbour, .message = 1_B, .messages = 1, .seed = 1});
+  const double slot =
+      traffic.full_rate().time_for(1_B).ns() * traffic.full_rate().gbs();  // in bytes; a slot is whole ps
+  EXPECT_NEAR(traffic.demand(), 17 / slot, 1e-9);
+  const Traffic large(device, {.pattern = Pattern::neighbour, .message = 256_B, .messages = 1, .seed = 1});
+  EXPECT_NEAR(large.demand(), 272.0 / 256, 1e-9);
+}
+
+TEST(TrafficBench, LoadsThatHeadersAloneOversaturateAreNamedAndNotSimulated) {
+  const auto machine = mesh({"fabric.header_bytes=16"});
+  const Registry registry = builtin_registry();
+  const Bench& bench = registry.benches.at("traffic");
+  const std::vector<std::string> words = {"bytes=1", "pattern=neighbour", "load=0.01,0.5,0.8", "messages=20"};
+  const RunResult result = run(bench, bench.read_options(words), machine, {.verify = true, .threads = 1});
+  EXPECT_EQ(to_json(result)["results"]["load"], Json({0.01}));
+  EXPECT_THAT(result.report.text(), ::testing::HasSubstr("oversaturated and not simulated: load 0.5, 0.8"));
+  EXPECT_LT(result.wall.events, 1'000'000u);
+}
+
 TEST(TrafficBench, RefusesWhatDoesNotFit) {
   EXPECT_THROW(run_traffic({"load=2"}, mesh()), InputError);
   EXPECT_THROW(run_traffic({"load="}, mesh()), InputError);
