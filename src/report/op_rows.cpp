@@ -1,5 +1,6 @@
 #include "report/op_rows.hpp"
 
+#include <algorithm>
 #include <memory>
 
 #include "kernbench/error.hpp"
@@ -181,9 +182,17 @@ void OpRowReader::add(const TableReader& row) {
   if (const std::int64_t cause = row.integer(kCauseUnfinished); cause != 0)
     r.cause_partition = static_cast<std::uint16_t>(cause >> 32), r.cause_serial = word(cause & UINT32_MAX);
   part.causes.push_back(row.integer(kCauseOp));
-  if (places_.empty()) places_.resize(static_cast<std::size_t>(ids_) + 1, {UINT16_MAX, 0});
-  places_[static_cast<std::size_t>(number)] = {static_cast<std::uint16_t>(writer),
-                                               static_cast<std::uint32_t>(part.records.size() - 1)};
+  if (!places_.empty() && number <= places_.back().number) throw BadRow();
+  places_.push_back(
+      {number, {static_cast<std::uint16_t>(writer), static_cast<std::uint32_t>(part.records.size() - 1)}});
+}
+
+/// The partition is UINT16_MAX if the file does not have it.
+trace::OpId OpRowReader::place_of(std::int64_t number) const {
+  const auto own = static_cast<std::size_t>(number - 1);  // where it is if all before it were kept
+  if (number > 0 && own < places_.size() && places_[own].number == number) return places_[own].at;
+  const auto found = std::ranges::lower_bound(places_, number, {}, &Place::number);
+  return found != places_.end() && found->number == number ? found->at : trace::OpId{UINT16_MAX, 0};
 }
 
 trace::Records OpRowReader::finish(const trace::RunInfo& info) {
@@ -191,8 +200,7 @@ trace::Records OpRowReader::finish(const trace::RunInfo& info) {
     for (std::size_t i = 0; i < part.records.size(); ++i) {
       const std::int64_t cause = part.causes[i];
       if (cause < 0 || cause > ids_) throw BadRow();
-      const trace::OpId at =
-          cause == 0 ? trace::OpId{UINT16_MAX, 0} : places_[static_cast<std::size_t>(cause)];
+      const trace::OpId at = place_of(cause);
       if (at.partition == UINT16_MAX) continue;  // it has none, or it was not kept
       const OpRecord& of = parts_[at.partition].records[at.id];
       if (of.origin >= info.origins.size()) throw BadRow();

@@ -83,9 +83,15 @@ class OpRowReader {
     std::vector<device::OpRecord> records;
     std::vector<std::int64_t> causes;  // number of the op; 0: none that is here
   };
+  struct Place {
+    std::int64_t number;
+    trace::OpId at;
+  };
+  trace::OpId place_of(std::int64_t number) const;
+
   std::vector<Part> parts_;
-  std::int64_t ids_;                 // how many ops the run had
-  std::vector<trace::OpId> places_;  // by number
+  std::int64_t ids_;           // how many ops the run had, of which the file may have kept few
+  std::vector<Place> places_;  // of those that it has, by number
 };
 
 }  // namespace kernbench::report

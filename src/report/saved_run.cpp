@@ -105,6 +105,7 @@ class SavedRun::Content {
       check_schema();
       read_sums();
       read_run();
+      check_ops();
       check_buckets();
     });
   }
@@ -182,6 +183,15 @@ class SavedRun::Content {
     }
     if (!whole || whole->hash != hash.sum().hash || whole->rows != static_cast<std::int64_t>(sums_.size()))
       refuse_damaged(path_, "its table of checksums");
+  }
+
+  /// As many operations are kept as the file has rows.
+  void check_ops() const {
+    const auto ops = document_.at("ops").get<std::int64_t>(),
+               kept = document_.at("ops_kept").get<std::int64_t>();
+    const auto rows = sums_.find("ops");
+    if (ops < 0 || kept > ops || rows == sums_.end() || rows->second.rows != kept)
+      refuse_damaged(path_, fmt::format("{} operations, {} of them kept", ops, kept));
   }
 
   /// Tables of load over time are as long as the file says.
@@ -307,7 +317,11 @@ bool SavedRun::complete() const { return value("ops") == value("ops_kept"); }
 Time SavedRun::bucket() const { return Time::from_ps(std::strtoll(value("bucket_ps").c_str(), nullptr, 10)); }
 
 namespace {
-Time time_at(const TableReader& row, int column) { return Time::from_ps(row.integer(column)); }
+/// No instant is before the start of the run, and no length is negative.
+Time time_at(const TableReader& row, int column) {
+  if (row.integer(column) < 0) throw BadRow();
+  return Time::from_ps(row.integer(column));
+}
 }  // namespace
 
 std::vector<SavedLaunch> SavedRun::launches() const {
@@ -386,6 +400,7 @@ void SavedRun::for_each_op(const std::function<void(const SavedOp&)>& fn) const 
                .queue = row.maybe_integer(kQueue),
                .message = row.maybe_integer(kMessage)};
     for (int i = 0; i < 4; ++i) op.phases[static_cast<std::size_t>(i)] = time_at(row, kPhase1 + i);
+    if (op.start > op.end) throw BadRow();
     fn(op);
   });
 }

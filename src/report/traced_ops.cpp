@@ -73,23 +73,25 @@ TracedOps::TracedOps(const SavedRun& run, const SavedPath& path, std::uint64_t m
 
 void TracedOps::choose(const SavedRun& run, const SavedPath& path, std::uint64_t most) {
   const Nearness nearness(run, path);
-  std::vector<std::uint8_t> distance(run.op_count() + 1, UINT8_MAX);
+  std::vector<std::uint8_t> distance;  // of each operation, in the order in which the file has them
   std::array<std::uint64_t, Nearness::kFarthest + 1> counts{};
   run.for_each_op([&](const SavedOp& op) {
     const int at = nearness.of(op);
-    distance.at(static_cast<std::size_t>(op.id)) = static_cast<std::uint8_t>(at);
+    distance.push_back(static_cast<std::uint8_t>(at));
     ++counts[static_cast<std::size_t>(at)];
   });
   std::array<std::uint64_t, Nearness::kFarthest + 1> room{};
   for (std::size_t i = 0; i < room.size(); ++i) most -= room[i] = std::min(counts[i], most);
   chosen_.resize(distance.size());
-  for (std::size_t id = 0; id < distance.size(); ++id)
-    if (distance[id] < room.size() && room[distance[id]] > 0) --room[distance[id]], chosen_[id] = true;
+  for (std::size_t i = 0; i < distance.size(); ++i)
+    if (room[distance[i]] > 0) --room[distance[i]], chosen_[i] = true;
 }
 
 void TracedOps::read(const SavedRun& run) {
+  std::size_t next = 0;
   run.for_each_op([&](const SavedOp& op) {
-    if (!chosen_.empty() && !chosen_[static_cast<std::size_t>(op.id)]) return;
+    const std::size_t here = next++;
+    if (!chosen_.empty() && !chosen_[here]) return;
     ops_.push_back({.id = op.id,
                     .launch = op.launch,
                     .program = op.program,

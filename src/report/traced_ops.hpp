@@ -47,7 +47,7 @@ class TracedOps {
   std::uint32_t track_of(const SavedOp& op);
   void assign_lanes();
 
-  std::vector<bool> chosen_;  // by id; empty: all
+  std::vector<bool> chosen_;  // in the order in which the file has them; empty: all
   std::vector<TracedOp> ops_;
   std::vector<Track> tracks_;
   std::vector<int> lanes_;

@@ -166,7 +166,9 @@ TEST_F(ForgedFile, WithTimesThatNoRunReachesIsRefused) {
   for (const char* change :
        {"launches SET total_ps = 9223372036854775807 WHERE submitted_ps > 0",
         "critical_path SET begin_ps = -9223372036854775808 WHERE id = 1",
-        "critical_path SET end_ps = begin_ps - 1 WHERE id = 1", "links SET busy_ps = 1e999",
+        "critical_path SET end_ps = begin_ps - 1 WHERE id = 1", "ops SET start_ps = end_ps + 1 WHERE id = 3",
+        "ops SET end_ps = start_ps - 1 WHERE id = 3", "launches SET total_ps = -1 WHERE submitted_ps > 0",
+        "run SET value = value - 1 WHERE key = 'ops_kept'", "links SET busy_ps = 1e999",
         "phase_names SET phase = -9223372036854775808 WHERE phase = 1",
         "run SET value = 9223372036854775807 WHERE key = 'bucket_ps'"}) {
     std::filesystem::copy_file(file("tiles"), file("forged"),
@@ -179,6 +181,14 @@ TEST_F(ForgedFile, WithTimesThatNoRunReachesIsRefused) {
       EXPECT_EQ(error.id(), "run-file.damaged") << change;
     }
   }
+}
+
+// Memory follows what the file has: a vector with an entry for each of 10^12 operations would be 931 GiB.
+TEST_F(ForgedFile, ThatClaimsMoreOperationsThanItKeepsIsShownInTheMemoryOfThoseItHas) {
+  Forgery(file("tiles")).run("UPDATE run SET value = 1000000000000 WHERE key = 'ops'");
+  const SavedRun run = SavedRun::open(file("tiles"));
+  EXPECT_EQ(run.op_count(), 1'000'000'000'000u);
+  EXPECT_EQ(write_trace(run, file("trace.json"), {.most_ops = 10}).shown, 10);
 }
 
 TEST_F(ForgedFile, WithAPeThatTheMachineDoesNotHaveIsRefused) {
