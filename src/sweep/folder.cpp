@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -27,6 +28,19 @@ int open_or_refuse(const std::string& path, int flags) {
   const int fd = ::open(path.c_str(), flags | O_CREAT | O_CLOEXEC, 0666);
   if (fd < 0) refuse_folder(path, std::strerror(errno), "give a folder that can be written with -o");
   return fd;
+}
+
+/// Whether it has what `run_point` writes, each of its type.
+template <class Json>
+bool is_record(const Json& json) {
+  const auto has = [&](const char* key, auto... types) {
+    return json.contains(key) && ((json[key].type() == types) || ...);
+  };
+  using Type = nlohmann::json::value_t;
+  return json.is_object() && has("key", Type::string) && has("values", Type::object) &&
+         std::ranges::all_of(json["values"], [](const Json& value) { return value.is_string(); }) &&
+         has("ok", Type::boolean) && has("error", Type::null, Type::string) && json.contains("seconds") &&
+         json["seconds"].is_number() && has("run", Type::null, Type::object);
 }
 
 }  // namespace
@@ -61,7 +75,7 @@ void Folder::read_points() {
     if (end == all.npos) break;  // cut off: that point runs again
     const std::string line = all.substr(begin, end - begin);
     const auto json = parse_json_or_discard(line);
-    if (!json.is_object() || !json.contains("key") || !json["key"].is_string())
+    if (!is_record(json))
       refuse_folder(fmt::format("{}:{}", file("points.jsonl"), number), "this line is no point of a sweep",
                     "remove the line, or give another folder with -o");
     lines_[json["key"].get<std::string>()] = line;

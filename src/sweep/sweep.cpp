@@ -10,6 +10,8 @@
 
 #include "base/file.hpp"
 #include "base/json.hpp"
+#include "base/text.hpp"
+#include "kernbench/error.hpp"
 #include "sweep/harness.hpp"
 #include "sweep/point_run.hpp"
 #include "sweep/workers.hpp"
@@ -46,7 +48,14 @@ class SweepRun {
     put_longest_first();
     if (!to_run_.empty()) run_all();
     folder_.finish();
-    write_results();
+    try {
+      write_results();
+    } catch (const Json::exception& error) {  // a run that nobody wrote so: the file has been changed
+      throw InputError(
+          {"sweep.folder", folder_.file("points.jsonl"),
+           fmt::format("the run of a point is not what was written: {}", printable(error.what())),
+           "remove its line, or give another folder with -o"});
+    }
     return outcome_;
   }
 
