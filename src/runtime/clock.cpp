@@ -63,7 +63,7 @@ void Clock::run_dry() {
 
 /// Whoever watches the queues learns when it pauses, be it by an error.
 sim::Outcome Clock::simulate(const sim::RunOptions& how) {
-  const Building building("the op log");
+  const Building building(options_.log == LogStorage::none ? "the state of the simulation" : "the op log");
   const auto tell = [this] {
     if (device::QueueWatcher* watcher = processors_.queue_watcher()) watcher->on_pause();
   };
