@@ -136,14 +136,19 @@ double Engine::read_scalar(PeCoord pe, std::uint64_t address, DType dtype) {
 }
 
 void Engine::read_memory(PeCoord pe, std::uint64_t address, std::span<std::byte> out) {
-  TensorState* tensor = tensor_at(address);
-  const std::uint64_t offset = tensor == nullptr ? 0 : address - tensor->storage()->base.raw();
-  if (tensor == nullptr || tensor->storage()->sip != pe.sip ||
-      offset + out.size() > static_cast<std::uint64_t>(tensor->layout().bytes()))
-    throw InputError({"tensor.scalar", to_string(pe),
-                      fmt::format("no tensor of its SIP is at {:#x}", address),
-                      "read from a tensor argument"});
-  fetch_scalar(*tensor, pe, static_cast<std::int64_t>(offset), out);
+  while (!out.empty()) {  // neighbouring bytes may be of several tensors
+    TensorState* tensor = tensor_at(address);
+    if (tensor == nullptr || tensor->storage()->sip != pe.sip)
+      throw InputError({"tensor.scalar", to_string(pe),
+                        fmt::format("no tensor of its SIP is at {:#x}", address),
+                        "read from a tensor argument"});
+    const auto offset = static_cast<std::int64_t>(address - tensor->storage()->base.raw());
+    const std::size_t here =
+        std::min(out.size(), static_cast<std::size_t>(tensor->layout().bytes() - offset));
+    fetch_scalar(*tensor, pe, offset, out.first(here));
+    address += here;
+    out = out.subspan(here);
+  }
 }
 
 /// What the host wrote last, if no launch has written since; else what the launch has written, once it is complete.

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "isa/program_builder.hpp"
 #include "kernbench/tl.hpp"
@@ -20,6 +21,11 @@ namespace kernbench::tl {
 /// `[32, 64]`
 std::string text_of(const Dims& dims);
 bool broadcasts_to(const Shape& from, const Shape& to);
+
+inline std::size_t at_axis(int axis) { return static_cast<std::size_t>(axis); }
+
+/// Axes of a tile from the outermost to the innermost in memory.
+using AxisOrder = std::vector<std::int64_t>;
 
 class Recorder {
  public:
@@ -95,8 +101,9 @@ class Recorder {
   /// That it is an operation which atomics have, for a tile of that dtype.
   void check_atomic(MathOp op, isa::ValueId id, At at) const;
   void check_lanes(const Lanes& lanes, std::int64_t count, std::string_view op, At at) const;
-  /// Sets address, strides and mask of a transfer of these lanes.
-  void place_lanes(isa::Command& c, const Lanes& lanes, const Shape& shape, DType dtype, bool writes);
+  /// Sets address, strides and mask of a transfer of these lanes. Returns the order of axes in which they are moved, so
+  /// that elements that are neighbours in memory follow each other; empty if it is that of the tile.
+  AxisOrder place_lanes(isa::Command& c, const Lanes& lanes, const Shape& shape, DType dtype, bool writes);
   /// A number as a value of that dtype; an error if it does not fit.
   void check_number(double number, DType dtype, std::string_view op, At at) const;
   void check_exact(const Operand& number, DType dtype, std::string_view op, At at) const;

@@ -12,8 +12,6 @@ namespace {
 
 using isa::Strides;
 
-std::size_t at_axis(int axis) { return static_cast<std::size_t>(axis); }
-
 // Whether the elements follow each other in memory in row-major order. Axes of one element do not matter.
 bool in_row_major_order(const Shape& shape, const Strides& strides) {
   const auto wanted = isa::row_major(shape);

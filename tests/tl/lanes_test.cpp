@@ -1,4 +1,6 @@
 // Transfers whose lanes may lie anywhere.
+#include <algorithm>
+#include <array>
 #include <random>
 
 #include "isa/transfer.hpp"
@@ -34,6 +36,87 @@ TEST(LoadAt, AffineAddressesAreOneStridedTransfer) {
               ElementsAre("%0:f16[8] = dma_read 0x1000", "%1:f16[8] = dma_read 0x1000 strides [3]",
                           "%2:f16[4, 8] = dma_read 0x1000 strides [128, 1]",
                           "%3:f16[4, 8] = dma_read 0x1000 strides [0, 1]"));
+}
+
+// Element (i, j) lies at 2 i + 256 j: 8 rows of 4 elements in memory, and the tile is another look at them.
+TEST(LoadAt, ATileStoredByColumnsIsReadAsRowsAndTurned) {
+  Context tl;
+  tl.begin();
+  const Tile tile = tl.load_at({grid(0x1000, 4, 2, 8, 256)}, {4, 8}, f16);
+  EXPECT_EQ(tile.shape(), Shape({4, 8}));
+  ASSERT_EQ(tl.commands().size(), 1u);
+  EXPECT_EQ(to_string(tl.commands()[0]), "%0:f16[8, 4] = dma_read 0x1000 strides [128, 1]");
+  const auto& program = tl.program();
+  EXPECT_EQ(program.layout(tile.id()).strides[0], 1);  // within a row that was read
+  EXPECT_EQ(program.layout(tile.id()).strides[1], 4);
+}
+
+// Element (i, j, k) lies at 4 · (2 i + j + 6 k), i < 3, j < 2, k < 5: memory has the axes k, i, j, without a gap.
+TEST(LoadAt, ATileOfThreeAxesIsReadInTheOrderOfMemory) {
+  Addresses addresses;
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < 2; ++j)
+      for (int k = 0; k < 5; ++k)
+        addresses.push_back(0x1000 + static_cast<std::uint64_t>(4 * (2 * i + j + 6 * k)));
+  EXPECT_THAT(recorded([&](Context& tl) {
+                EXPECT_EQ(tl.load_at({addresses}, {3, 2, 5}, f32).shape(), Shape({3, 2, 5}));
+              }),
+              ElementsAre("%0:f32[5, 3, 2] = dma_read 0x1000"));
+}
+
+// 4 × 3 by columns; of the first column only two elements are on, the second is on, the last is off.
+TEST(LoadAt, AMaskIsTurnedWithItsTile) {
+  std::vector<std::uint8_t> on;
+  for (int i = 0; i < 4; ++i)
+    for (int j = 0; j < 3; ++j) on.push_back(j == 1 || (j == 0 && i < 2));
+  EXPECT_THAT(recorded([&](Context& tl) {
+                tl.load_at({grid(0x1000, 4, 4, 3, 64), on}, {4, 3}, f32, -1);
+              }),
+              ElementsAre("%1:f32[3, 4] = dma_read 0x1000 strides [16, 1] lanes [0:2, 4:8] other -1"));
+}
+
+// A mask leaves one column, so the distance of columns is not known: its elements are one run all the same.
+TEST(LoadAt, TheOnlyColumnThatIsOnIsOneRun) {
+  std::vector<std::uint8_t> on;
+  for (int lane = 0; lane < 4 * 3; ++lane) on.push_back(lane % 3 == 1);
+  Context tl;
+  tl.begin();
+  tl.load_at({grid(0x1000, 4, 4, 3, 64), on}, {4, 3}, f32);
+  std::vector<isa::Segment> segments;
+  isa::for_each_segment(tl.program(), tl.program().command(0),
+                        [&](const isa::Segment& s) { segments.push_back(s); });
+  EXPECT_THAT(segments, ElementsAre(isa::Segment{0x1040, 4, 4}));
+}
+
+// Columns that lie anywhere, as the blocks of a paged cache: each is a run.
+TEST(LoadAt, ScatteredColumnsAreRunsOfTheirElements) {
+  Addresses addresses;
+  for (std::uint64_t i = 0; i < 16; ++i)
+    for (const std::uint64_t column : {5, 0, 2}) addresses.push_back(0x1000 + 32 * column + 2 * i);
+  Context tl;
+  tl.begin();
+  const Tile tile = tl.load_at({addresses}, {16, 3}, f16);
+  EXPECT_EQ(tile.shape(), Shape({16, 3}));
+  const auto read = tl.commands()[0].as<isa::DmaRead>();
+  EXPECT_EQ(read.result.shape, Shape({3, 16}));
+  EXPECT_EQ(read.places, (Addresses{0x10a0, 0x1000, 0x1040}));
+}
+
+TEST(StoreAt, ATileStoredByColumnsIsTurnedAndWrittenAsRows) {
+  Context tl;
+  tl.begin();
+  tl.store_at({grid(0x1000, 4, 2, 8, 256)}, tl.zeros({4, 8}, f16));
+  const auto write = tl.commands()[1].as<isa::DmaWrite>();
+  EXPECT_EQ(write.tile.shape, Shape({8, 4}));
+  EXPECT_EQ(write.strides, (std::vector<std::int64_t>{128, 1}));
+}
+
+// Elements (0, 1) and (1, 0) share a place: (1, 0) is later in the tile and stays, so the order is not changed.
+TEST(StoreAt, ColumnsThatOverlapKeepTheOrderOfTheTile) {
+  Context tl;
+  tl.begin();
+  tl.store_at({Addresses{0x1000, 0x1008, 0x1004, 0x1004, 0x1008, 0x1000}}, tl.zeros({3, 2}, f32));
+  EXPECT_EQ(tl.commands()[1].as<isa::DmaWrite>().tile.shape, Shape({3, 2}));
 }
 
 // Lanes 2 … 5 are on and affine; what stands in the others does not matter.
@@ -105,6 +188,52 @@ TEST(StoreAt, RandomPlacesAreRecordedExactly) {
         seen[static_cast<std::size_t>(s.lane + i)] = s.address + static_cast<std::uint64_t>(4 * i);
     });
     for (std::size_t i = 0; i < 24; ++i) EXPECT_EQ(seen[i], on[i] ? addresses[i] : 0) << seed << " " << i;
+  }
+}
+
+// Whatever the order of axes in memory: each lane of the tile is read from its own address.
+TEST(LoadAt, RandomLayoutsAreReadExactly) {
+  for (unsigned seed = 0; seed < 100; ++seed) {
+    std::mt19937 random(seed);
+    const std::array<int, 3> extents = {1 + static_cast<int>(random() % 4),
+                                        1 + static_cast<int>(random() % 4),
+                                        1 + static_cast<int>(random() % 4)};
+    std::array<int, 3> order = {0, 1, 2};
+    std::shuffle(order.begin(), order.end(), random);
+    std::array<int, 3> steps{};
+    for (int step = 1, i = 2; i >= 0; --i) {
+      steps[static_cast<std::size_t>(order[static_cast<std::size_t>(i)])] = step;
+      step = step * extents[static_cast<std::size_t>(order[static_cast<std::size_t>(i)])] +
+             static_cast<int>(random() % 3);
+    }
+    Addresses addresses;
+    std::vector<std::uint8_t> on;
+    for (int i = 0; i < extents[0]; ++i)
+      for (int j = 0; j < extents[1]; ++j)
+        for (int k = 0; k < extents[2]; ++k) {
+          const bool elsewhere = seed % 3 == 2 && random() % 4 == 0;
+          const int element =
+              elsewhere ? 1000 + static_cast<int>(random() % 99) : i * steps[0] + j * steps[1] + k * steps[2];
+          addresses.push_back(0x1000 + 4 * static_cast<std::uint64_t>(element));
+          on.push_back(seed % 2 == 0 || random() % 4 != 0);
+        }
+    Context tl;
+    tl.begin();
+    const Tile tile = tl.load_at({addresses, on}, {extents[0], extents[1], extents[2]}, f32);
+    const auto& program = tl.program();
+    std::vector<std::uint64_t> in_tile(addresses.size(), 0);  // of the elements as they were read
+    isa::for_each_segment(program, program.command(0), [&](const isa::Segment& s) {
+      for (std::int64_t i = 0; i < s.elements; ++i)
+        in_tile[static_cast<std::size_t>(s.lane + i)] = s.address + static_cast<std::uint64_t>(4 * i);
+    });
+    const auto strides = program.layout(tile.id()).strides;
+    std::size_t lane = 0;
+    for (int i = 0; i < extents[0]; ++i)
+      for (int j = 0; j < extents[1]; ++j)
+        for (int k = 0; k < extents[2]; ++k, ++lane) {
+          const auto element = static_cast<std::size_t>(i * strides[0] + j * strides[1] + k * strides[2]);
+          EXPECT_EQ(in_tile[element], on[lane] ? addresses[lane] : 0) << seed << " " << lane;
+        }
   }
 }
 
