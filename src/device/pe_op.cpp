@@ -22,6 +22,21 @@ void append_row(std::uint64_t address, std::int64_t bytes, std::vector<VirtualRo
 
 namespace {
 
+/// Lanes with places of their own, from the lowest address to the highest. Those that follow each other in memory are one
+/// request, whatever their order in the tile; of an atomic each run is one.
+void sort_rows(std::vector<VirtualRows>& rows) {
+  std::ranges::stable_sort(rows, {}, &VirtualRows::address);
+  std::size_t kept = 0;
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    VirtualRows& last = rows[kept];
+    if (last.address + static_cast<std::uint64_t>(last.row_bytes) == rows[i].address)
+      last.row_bytes += rows[i].row_bytes;
+    else
+      rows[++kept] = rows[i];
+  }
+  rows.resize(std::min(rows.size(), kept + 1));
+}
+
 /// The rows a dma command touches, piece by piece of its lanes. Whole rows of a two-dimensional pattern stay
 /// together; runs of scattered lanes are each a row of its own.
 void find_rows(const isa::Program& program, const isa::Command& command, std::vector<VirtualRows>& rows) {
@@ -34,6 +49,7 @@ void find_rows(const isa::Program& program, const isa::Command& command, std::ve
     const std::int64_t bytes = s.elements * size;
     scattered ? rows.push_back({s.address, bytes, 1, 0}) : append_row(s.address, bytes, rows);
   });
+  if (scattered && command.kind != isa::CommandKind::atomic) sort_rows(rows);
 }
 
 }  // namespace

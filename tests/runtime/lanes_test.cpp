@@ -68,6 +68,29 @@ TEST(Lanes, ScatteredElementsCostATransferEach) {
   EXPECT_EQ((time(1777) - time(1)).ns(), 63 * 8.0 - (8.0 - 0.125));
 }
 
+// 64 elements of a permutation of 256 bytes are one request, as if they were read in order; a gap makes two of them.
+TEST(Lanes, ScatteredLanesThatFillARangeOfMemoryAreOneRequest) {
+  const auto time = [](auto place_of) {
+    Torch torch(load({"cube.hbm.num_pcs=1", "cube.hbm.hbm_to_router_bw_gbs=32"}));
+    Tensor x = torch.zeros({1 << 10}, i32);
+    const auto handle = torch.launch(
+        "read",
+        [&](tl::Context& tl, tl::Ptr p) {
+          Addresses from;
+          for (int i = 0; i < 64; ++i)
+            from.push_back(p.address() + static_cast<std::uint64_t>(4 * place_of(i)));
+          tl.load_at({from}, {64}, i32);
+        },
+        x);
+    torch.wait(handle);
+    return handle.trace().pe_exec;
+  };
+  const Time in_order = time([](int i) { return i; });
+  EXPECT_EQ(time([](int i) { return 63 - i; }), in_order);
+  EXPECT_EQ(time([](int i) { return i * 5 % 64; }), in_order);
+  EXPECT_GT(time([](int i) { return i * 5 % 64 < 32 ? i * 5 % 64 : i * 5 % 64 + 64; }), in_order);
+}
+
 // What the host wrote, and what a launch before left.
 TEST(Lanes, PeekSeesWhatTheLaunchesBeforeLeft) {
   Torch torch(small());
