@@ -24,6 +24,7 @@ PYBIND11_MODULE(_core, m) {
   kp::bind_commands(m);
   kp::bind_tile(m);
   kp::bind_tl(m);
+  kp::bind_byte_owners(m);
   kp::bind_machine(m);
   kp::bind_placement(m);
   kp::bind_tensor(m);
@@ -40,4 +41,5 @@ PYBIND11_MODULE(_core, m) {
   kp::bind_dtensor(m);
   kp::bind_prototype(m);
   kp::explain_wrong_calls(m);
+
 }

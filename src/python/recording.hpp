@@ -102,6 +102,7 @@ void bind_tile(py::module_& m);
 void bind_tl(py::module_& m);
 /// Transfers whose lanes lie anywhere, for `kernbench.triton`.
 void bind_lanes(py::class_<PyTl>& c);
+void bind_byte_owners(py::module_& m);
 void bind_arrangements(py::class_<PyTl>& c);
 void bind_commands(py::module_& m);
 py::list commands_of(const tl::Context& context);

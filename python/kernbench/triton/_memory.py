@@ -130,7 +130,7 @@ def _mask_tile(access):
 def _load_known(instance, access, other):
     """The numbers that lie there, and the read that the machine makes for them."""
     launch = instance.launch
-    launch.places.read(instance.ids, access.active().view(np.int64), access.type.itemsize)
+    launch.places.read(instance.ids, access)
     core = instance.core()
     name = core_type(access.type)
     flat = np.asarray(core.peek(access.addresses, name, on=access.on))
@@ -171,9 +171,8 @@ def store(pointer, value, mask=None):
     instance = current()
     instance.launch.count(access)
     if access.type.is_int():
-        addresses = access.active().view(np.int64)
-        instance.launch.places.write(instance.ids, addresses, access.type.itemsize)
-        instance.own_writes.add(addresses, access.type.itemsize, _stored_numbers(value, access))
+        instance.launch.places.write(instance.ids, access)
+        instance.own_writes.add(access.active().view(np.int64), access.type.itemsize, _stored_numbers(value, access))
     tile = tile_of(value)
     instance.stores += 1
     instance.core().store_at(access.addresses, tile, on=access.on)
@@ -197,7 +196,7 @@ def atomic(name, pointer, value, mask=None):
     instance = current()
     instance.launch.count(access)
     if access.type.is_int():
-        instance.launch.places.write((instance.ids, "atomic"), access.active().view(np.int64), access.type.itemsize)
+        instance.launch.places.write((instance.ids, "atomic"), access)
     if access.type.is_floating() and name == "add":
         instance.launch.note(f"atomic_add of {access.type} at {line_text(kernel_line())}: programs add in the order of the simulation, "
                              "on which the last bits may depend")

@@ -5,7 +5,7 @@ import os
 import sys
 import threading
 
-import numpy as np
+from .. import _core
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _local = threading.local()
@@ -116,43 +116,36 @@ class Places:
     """Which bytes the programs of a launch read as integers and which they write: such a value must not be another's."""
 
     def __init__(self):
-        self.steering = []  # (program, line, sorted addresses)
-        self.written = []
+        self.programs = {}  # program → its number
+        self.accesses = []  # (program, line), by number
+        self.steering, self.written = _core.ByteOwners(), _core.ByteOwners()
 
-    def read(self, program, addresses, size):
-        if not len(addresses):
-            return
-        self._check(program, addresses, size, self.written, reads=True)
-        self.steering.append((program, kernel_line(), addresses, size))
+    def read(self, program, access):
+        writer = self._enter(program, access, self.steering, self.written)
+        if writer is not None:
+            self._refuse((program, kernel_line()), writer)
 
-    def write(self, program, addresses, size):
-        if not len(addresses):
-            return
-        self._check(program, addresses, size, self.steering, reads=False)
-        self.written.append((program, kernel_line(), addresses, size))
+    def write(self, program, access):
+        reader = self._enter(program, access, self.written, self.steering)
+        if reader is not None:
+            self._refuse(reader, (program, kernel_line()))
 
-    def _check(self, program, addresses, size, others, reads):
-        low, high = int(addresses.min()), int(addresses.max()) + size
-        for other, line, theirs, their_size in others:
-            if other == program or int(theirs.min()) >= high or int(theirs.max()) + their_size <= low:
-                continue
-            if not _meet(addresses, size, theirs, their_size):
-                continue
-            loads, stores = (kernel_line(), line) if reads else (line, kernel_line())
-            who, writer = map(_program_text, (program, other) if reads else (other, program))
-            raise KernelValueError(
-                f"the integers that program {who} loads at {line_text(loads)} are written by program {writer} of the same "
-                f"launch at {line_text(stores)}: programs of a launch are in no order, so the value is not known. "
-                "Write them in a launch of their own before this one")
+    def _enter(self, program, access, owners, others):
+        """Remembers the access; returns one of another program to the same bytes, if there is one."""
+        number = self.programs.setdefault(program, len(self.programs))
+        lanes = access.addresses, access.on, access.type.itemsize
+        found = others.other(*lanes, number)
+        owners.add(*lanes, number, len(self.accesses))
+        self.accesses.append((program, kernel_line()))
+        return None if found is None else self.accesses[found]
+
+    def _refuse(self, read, write):
+        (reader, loads), (writer, stores) = read, write
+        raise KernelValueError(
+            f"the integers that program {_program_text(reader)} loads at {line_text(loads)} are written by program "
+            f"{_program_text(writer)} of the same launch at {line_text(stores)}: programs of a launch are in no order, so the value is not known. "
+            "Write them in a launch of their own before this one")
 
 
 def _program_text(program):
     return ", ".join(map(str, program[0] if program[-1] == "atomic" else program))
-
-
-def _meet(a, a_size, b, b_size):
-    """Whether any byte of the one lies in the other."""
-    step = np.gcd(a_size, b_size)
-    def bytes_of(addresses, size):
-        return np.unique((addresses[:, None] + np.arange(0, size, step)[None, :]).ravel())
-    return bool(np.isin(bytes_of(a, a_size), bytes_of(b, b_size)).any())
