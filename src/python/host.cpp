@@ -3,7 +3,11 @@
 #include <pybind11/stl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
 #include <csignal>
+#include <mutex>
 
 #include "kernbench/error.hpp"
 #include "python/recording.hpp"
@@ -31,7 +35,102 @@ bool is_main_thread() {
 
 }  // namespace
 
-Listening::Listening(std::atomic<bool>& flag) : listens_(is_main_thread()) {
+// ── the end of the interpreter ──
+
+namespace {
+
+struct BusyThread {
+  pid_t process;  // forked ones have none of our threads
+  unsigned long id;
+  std::atomic<bool>* flag;
+};
+
+/// Lives as long as the process, for threads may sleep in it to the very end.
+struct Shutdown {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<BusyThread> threads;  // that are in the engine
+  bool has_begun = false;
+
+  static Shutdown& instance() {
+    static auto* const end = new Shutdown;
+    return *end;
+  }
+  void remove(unsigned long id) {
+    std::erase_if(threads, [id](const BusyThread& t) { return t.id == id; });
+    changed.notify_all();
+  }
+  bool has_none(unsigned long but) {
+    return std::ranges::none_of(threads,
+                                [&](const BusyThread& t) { return t.process == ::getpid() && t.id != but; });
+  }
+};
+
+[[noreturn]] void sleep_for_good() {
+  for (;;) ::pause();
+}
+
+/// Runs when the interpreter is about to end: daemon threads leave the engine. One in a kernel's Python code gets a SystemExit.
+void shut_down() {
+  constexpr auto kPatience = std::chrono::seconds(10);  // with code that catches SystemExit and goes on
+  constexpr auto kGlance = std::chrono::milliseconds(20);
+  Shutdown& end = Shutdown::instance();
+  const unsigned long own = PyThread_get_thread_ident();
+  const auto until = std::chrono::steady_clock::now() + kPatience;
+  for (;;) {
+    std::vector<BusyThread> left;
+    {
+      const std::lock_guard lock(end.mutex);
+      end.has_begun = true;
+      if (end.has_none(own) || std::chrono::steady_clock::now() > until) return;
+      left = end.threads;
+      for (const BusyThread& thread : left) *thread.flag = true;
+    }
+    for (const BusyThread& thread : left)
+      if (thread.id != own) PyThreadState_SetAsyncExc(thread.id, PyExc_SystemExit);
+    const py::gil_scoped_release free;
+    std::unique_lock lock(end.mutex);
+    end.changed.wait_for(lock, kGlance, [&] { return end.has_none(own); });
+  }
+}
+
+thread_local int engines_entered = 0;
+
+}  // namespace
+
+void register_end() { py::module_::import("atexit").attr("register")(py::cpp_function(&shut_down)); }
+
+InEngine::InEngine(std::atomic<bool>& flag) : flag_(flag), outermost_(engines_entered++ == 0) {
+  if (!outermost_) return;
+  Shutdown& end = Shutdown::instance();
+  std::unique_lock lock(end.mutex);
+  if (end.has_begun && !is_main_thread()) {
+    lock.unlock();
+    const py::gil_scoped_release free;
+    sleep_for_good();
+  }
+  end.threads.push_back({::getpid(), PyThread_get_thread_ident(), &flag_});
+}
+
+InEngine::~InEngine() {
+  --engines_entered;
+  if (!outermost_) return;
+  Shutdown& end = Shutdown::instance();
+  const std::lock_guard lock(end.mutex);
+  end.remove(PyThread_get_thread_ident());
+}
+
+void InEngine::sleep_if_over() {
+  if (!outermost_ || is_main_thread()) return;
+  Shutdown& end = Shutdown::instance();
+  std::unique_lock lock(end.mutex);
+  if (!end.has_begun) return;
+  end.remove(PyThread_get_thread_ident());
+  lock.unlock();
+  sleep_for_good();
+}
+
+Listening::Listening(std::atomic<bool>& flag) : listens_(is_main_thread()), in_engine_(flag) {
   if (!listens_) return;
   before_ = listening.exchange(&flag);
   if (before_ != nullptr) return;
@@ -42,6 +141,7 @@ Listening::Listening(std::atomic<bool>& flag) : listens_(is_main_thread()) {
 }
 
 Listening::~Listening() {
+  in_engine_.sleep_if_over();
   if (!listens_) return;
   if (before_ == nullptr) ::sigaction(SIGINT, &pythons_handler, nullptr);
   listening = before_;
@@ -178,6 +278,15 @@ py::tuple with_tl(const py::tuple& args, int at, const py::object& tl) {
   return all;
 }
 
+/// A function that stops in its middle, at a `yield` or an `await`, has recorded nothing when it returns.
+void refuse_suspended(const py::object& result, const py::object& kernel) {
+  if (!PyGen_Check(result.ptr()) && !PyCoro_CheckExact(result.ptr()) && !PyAsyncGen_CheckExact(result.ptr()))
+    return;
+  result.attr(PyAsyncGen_CheckExact(result.ptr()) ? "aclose" : "close")();
+  const std::string name = py::str(py::getattr(kernel, "__name__", py::str("of a callable")));
+  throw py::type_error("kernel " + name + " has a yield or an await: calling it would record nothing");
+}
+
 }  // namespace
 
 /// The recording is over when the kernel has returned, whatever it has kept.
@@ -189,12 +298,12 @@ void Call::run(tl::Context& context, Host* host) const {
   } const end{*recording};
   const py::object tl = py::cast(PyTl{recording});
   if (tl_at >= 0 && static_cast<std::size_t>(tl_at) <= args.size()) {
-    kernel(*with_tl(args, tl_at, tl), **kwargs);
+    refuse_suspended(kernel(*with_tl(args, tl_at, tl), **kwargs), kernel);
   } else {
     py::dict named;
     for (const auto& [name, value] : kwargs) named[name] = value;
     named["tl"] = tl;
-    kernel(*args, **named);
+    refuse_suspended(kernel(*args, **named), kernel);
   }
 }
 

@@ -18,6 +18,26 @@
 
 namespace kernbench::python {
 
+/// A thread that is in the engine, for as long as it lives.
+///
+/// Python ends a daemon thread when it next wants the GIL after the interpreter began to end, by unwinding its stack, which
+/// C++ functions do not survive. So before that happens every such thread is stopped by its flag and sleeps from then on.
+class InEngine {
+ public:
+  explicit InEngine(std::atomic<bool>& flag);
+  ~InEngine();
+  InEngine(const InEngine&) = delete;
+  InEngine& operator=(const InEngine&) = delete;
+  /// To be called without the GIL before it is taken again: does not return once the interpreter ends.
+  void sleep_if_over();
+
+ private:
+  std::atomic<bool>& flag_;
+  bool outermost_;
+};
+/// To be called once: Python's exit waits until no daemon thread is in the engine.
+void register_end();
+
 /// The GIL is free while it lives. Ctrl-C sets the flag then, if this is the main thread, and Python's handler notes it.
 class Listening {
  public:
@@ -29,6 +49,7 @@ class Listening {
  private:
   bool listens_;
   std::atomic<bool>* before_ = nullptr;
+  InEngine in_engine_;
   py::gil_scoped_release free_;
 };
 

@@ -41,5 +41,5 @@ PYBIND11_MODULE(_core, m) {
   kp::bind_dtensor(m);
   kp::bind_prototype(m);
   kp::explain_wrong_calls(m);
-
+  kp::register_end();
 }

@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import math
 import operator
 import os
 import warnings
@@ -27,15 +28,30 @@ IGNORED = frozenset("num_warps num_stages num_ctas maxnreg enable_fp_fusion enab
                     "sanitize_overflow debug optimize_epilogue ptx_version ir_override instrumentation_mode".split())
 
 
+MOST_PROGRAMS = 1 << 22  # of a launch: each takes about a millisecond and a kilobyte to record
+
+
 class TransferCount:
-    """How a load or store of a line was moved: strided transfers, and scattered ones with their runs."""
+    """How a load or store of a line was moved: strided transfers, and scattered ones with their runs; bytes that were asked
+    for, and bytes that memory moves for them in its bursts."""
 
     def __init__(self):
-        self.strided = self.scattered = self.runs = self.lanes = 0
+        self.strided = self.scattered = self.runs = self.lanes = self.asked = self.moved = 0
+
+    def add(self, runs, asked, moved):
+        self.strided += runs == 0
+        self.scattered += runs > 0
+        self.runs += runs
+        self.asked += asked
+        self.moved += moved
 
     def __repr__(self):
         text = f"{self.strided} strided"
-        return text if not self.scattered else f"{text}, {self.scattered} scattered in {self.runs} runs"
+        if self.scattered:
+            text += f", {self.scattered} scattered in {self.runs} runs"
+        if self.scattered or self.moved >= 2 * self.asked > 0:
+            text += f": {self.moved:,} B moved for {self.asked:,} B asked"
+        return text
 
 
 class Launch:
@@ -59,13 +75,10 @@ class Launch:
             self._pending = self.transfers[line] = TransferCount()
         self._pending.lanes += access.addresses.size
 
-    def moved(self, runs):
-        """The transfer that was counted last went in that many scattered runs; 0: it was strided."""
-        if self._pending is None:
-            return
-        self._pending.strided += runs == 0
-        self._pending.scattered += runs > 0
-        self._pending.runs += runs
+    def moved(self, runs, asked, moved):
+        """How the transfer that was counted last went, as `tl.last_transfer` has it."""
+        if self._pending is not None:
+            self._pending.add(runs, asked, moved)
         self._pending = None
 
     def note(self, text):
@@ -197,6 +210,9 @@ def _grid_of(grid, meta):
         raise KernelTypeError(f"a grid of {list(grid)}: extents are whole numbers; triton.cdiv(n, BLOCK) divides upward") from None
     if any(n < 0 for n in extents):
         raise KernelValueError(f"a grid of {list(grid)}: no extent is below 0")
+    if math.prod(extents) > MOST_PROGRAMS:
+        raise KernelValueError(f"a grid of {list(grid)} has {math.prod(extents):,} programs; each is recorded on its own, and a "
+                               f"launch takes at most {MOST_PROGRAMS:,}. Let each program do more: a larger block, or a loop")
     return extents
 
 
@@ -226,6 +242,8 @@ class JITFunction(KernelInterface):
     @property
     def body(self):
         if self._body is None:
+            if inspect.isgeneratorfunction(self.fn) or inspect.iscoroutinefunction(self.fn):
+                raise KernelTypeError(f"{self.__name__} has a `yield` or is `async`: a kernel is a plain function, which runs to its end")
             self._body = rewritten(self.fn)
         return self._body
 
@@ -268,7 +286,7 @@ class JITFunction(KernelInterface):
             t._name_once(name)
         values = {n: _named_argument(self.__name__, n, v, i in self.constexprs) for i, (n, v) in enumerate(arguments.items())}
         launch = Launch(torch, self.__name__, _extents(self.__name__, grid, arguments), tensors)
-        count = int(np.prod(launch.grid))
+        count = math.prod(launch.grid)
         if count == 0:
             return launch
         places, shape = _places(torch.machine, count)

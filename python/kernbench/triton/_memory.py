@@ -96,7 +96,7 @@ def load(pointer, mask=None, other=None):
     else:
         core = core_type(access.type)
         tile = instance.core().load_at(access.addresses, access.shape, core, on=access.on, other=float(filled))
-        instance.launch.moved(instance.tl.last_runs())
+        instance.launch.moved(*instance.tl.last_transfer())
         result = tensor(access.type, access.shape, tile=tile)
     if access.late_mask is not None:
         result = _select(access.late_mask, result, filled if number is not None else other)
@@ -139,7 +139,7 @@ def _load_known(instance, access, other):
     if flat is not None and access.on is not None and other:
         flat = np.where(access.on != 0, flat, access.type.numpy.type(other))
     tile = core.load_at(access.addresses, access.shape, name, on=access.on, other=float(other))
-    launch.moved(core.last_runs())
+    launch.moved(*core.last_transfer())
     if flat is None:
         return tensor(access.type, access.shape, tile=tile)
     data = flat.reshape(access.shape)
@@ -176,7 +176,7 @@ def store(pointer, value, mask=None):
     tile = tile_of(value)
     instance.stores += 1
     instance.core().store_at(access.addresses, tile, on=access.on)
-    instance.launch.moved(instance.tl.last_runs())
+    instance.launch.moved(*instance.tl.last_transfer())
 
 
 def _stored_numbers(value, access):
@@ -203,7 +203,7 @@ def atomic(name, pointer, value, mask=None):
     tile = tile_of(value)
     instance.stores += 1
     instance.core().atomic_at(name, access.addresses, tile, on=access.on)
-    instance.launch.moved(instance.tl.last_runs())
+    instance.launch.moved(*instance.tl.last_transfer())
     return AtomicResult(f"atomic_{name}")
 
 

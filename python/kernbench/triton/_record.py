@@ -143,8 +143,8 @@ class Places:
         (reader, loads), (writer, stores) = read, write
         raise KernelValueError(
             f"the integers that program {_program_text(reader)} loads at {line_text(loads)} are written by program "
-            f"{_program_text(writer)} of the same launch at {line_text(stores)}: programs of a launch are in no order, so the value is not known. "
-            "Write them in a launch of their own before this one")
+            f"{_program_text(writer)} of the same launch at {line_text(stores)}: programs of a launch are in no order, so the value "
+            "is not known. Write them in a launch of their own before this one")
 
 
 def _program_text(program):
