@@ -166,13 +166,15 @@ void DramChannel::refresh_bank(Bank& bank, Time at) {
   bank.may_activate = bank.may_reopen = std::max(bank.may_activate, at + spec_.refresh_time);
 }
 
-/// Whether a refresh comes before the command: then it has closed the bank, or all of them.
+/// Whether a refresh comes before the command: then it has closed the bank, or all of them. A refresh of all banks cannot begin
+/// before the channel's last column command. A refresh of one bank begins when it is due, which may lie in the past: every command
+/// of that bank that would have come later has waited for it.
 bool DramChannel::refresh_before(const Choice& choice, const Burst& burst) {
   if (spec_.refresh == Refresh::none) return false;
   Bank& bank = banks_[burst.bank];
   Time& due = spec_.refresh == Refresh::all_bank ? refresh_due_ : bank.refresh_due;
   if (choice.column <= due) return false;
-  const Time begin = std::max(due, last_column_);
+  const Time begin = spec_.refresh == Refresh::all_bank ? std::max(due, last_column_) : due;
   if (spec_.refresh == Refresh::per_bank)
     refresh_bank(bank, begin);
   else
