@@ -5,6 +5,7 @@
 
 #include "device/fabric.hpp"
 #include "kernbench/error.hpp"
+#include "topology/ejection.hpp"
 
 namespace kernbench::device {
 
@@ -43,7 +44,8 @@ void CreditLink::Buffer::pop() {
 CreditLink::CreditLink(Fabric& fabric, const Hop& hop, std::unique_ptr<models::LinkModel> model)
     : LinkGate(fabric, hop),
       model_(std::move(model)),
-      into_router_(is_router(fabric, fabric.graph().link(hop.link).to)),
+      into_router_(is_router(fabric, fabric.graph().link(hop.link).to) &&
+                   !is_ejection_port(fabric.graph().link(hop.link))),
       from_router_(is_router(fabric, fabric.graph().link(hop.link).from)),
       wire_(fabric.graph().link(hop.link).wire),
       link_is_free_(*this),

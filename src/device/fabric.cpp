@@ -8,6 +8,7 @@
 #include "device/instant.hpp"
 #include "device/prefetch.hpp"
 #include "kernbench/error.hpp"
+#include "topology/ejection.hpp"
 
 namespace kernbench::device {
 
@@ -128,7 +129,8 @@ void Fabric::prepare(Route& route) {
 }
 
 bool Fabric::is_arbitrated(LinkId link) {
-  return is_credited(link) || static_cast<bool>(models_.of(graph_.node(graph_.link(link).from).kind));
+  const topology::Link l = graph_.link(link);
+  return is_ejection_port(l) || is_credited(link) || static_cast<bool>(models_.of(graph_.node(l.from).kind));
 }
 
 bool Fabric::is_credited(LinkId id) const {
@@ -148,7 +150,7 @@ LinkGate& Fabric::gate(const Hop& hop) {
 std::unique_ptr<LinkGate> Fabric::make_gate(const Hop& hop) {
   const auto& make = models_.of(graph_.node(graph_.link(hop.link).from).kind);
   if (is_credited(hop.link)) return std::make_unique<CreditLink>(*this, hop, make ? make() : nullptr);
-  return std::make_unique<Arbiter>(*this, hop, make());
+  return std::make_unique<Arbiter>(*this, hop, make ? make() : std::make_unique<models::RegularLink>());
 }
 
 /// Of a link into or out of a router, where these have finite buffers.
@@ -162,7 +164,8 @@ void Fabric::number_layers(Route& route) const {
   for (Hop& hop : route.hops) {
     const topology::Link link = graph_.link(hop.link);
     const topology::Node from = graph_.node(link.from), to = graph_.node(link.to);
-    const bool inside = from.kind == topology::NodeKind::router && to.kind == topology::NodeKind::router;
+    const bool inside = from.kind == topology::NodeKind::router && to.kind == topology::NodeKind::router &&
+                        !is_ejection_port(link);
     const Axis axis = !inside ? Axis::none : from.row == to.row ? Axis::x : Axis::y;
     if (axis == Axis::none) layer = 0;
     if (before == Axis::y && axis == Axis::x) ++layer;

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "kernbench/error.hpp"
+#include "topology/ejection.hpp"
 
 namespace kernbench::device {
 
@@ -122,7 +123,7 @@ class Prober::Travel final : public FabricWatcher {
   /// The way of the first packet. An engine may split the transfer: then of the first request and its data, and of the last
   /// acknowledgement.
   void on_link(const Message& message, std::int64_t packet, const Hop& hop, Time start, Time) override {
-    if (packet != 0) return;
+    if (packet != 0 || is_ejection_port(device_.graph().link(hop.link))) return;
     const ProbeLeg leg = leg_of(message);
     std::optional<std::uint64_t>& shown = shown_[static_cast<std::size_t>(leg)];
     if (shown != message.key()) {
@@ -150,7 +151,8 @@ class Prober::Travel final : public FabricWatcher {
   void append_signal(std::vector<ProbeHop>& hops, NodeId from, NodeId to, ProbeLeg leg, Time start) {
     hops.push_back({from, leg, start});
     for (const Hop& hop : device_.fabric().route(from, to).hops)
-      hops.push_back({device_.graph().link(hop.link).to, leg, start + hop.before + hop.forward});
+      if (const topology::Link link = device_.graph().link(hop.link); !is_ejection_port(link))
+        hops.push_back({link.to, leg, start + hop.before + hop.forward});
   }
 
   Device& device_;

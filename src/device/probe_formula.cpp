@@ -1,4 +1,5 @@
 #include "device/probe_formula.hpp"
+#include "topology/ejection.hpp"
 
 #include <algorithm>
 #include <array>
@@ -58,10 +59,11 @@ Way walk(const Graph& graph, NodeId from, NodeId to, ProbeLeg leg, Time start) {
   for (const LinkId id : graph.route(from, to)) {
     const Link link = graph.link(id);
     const Node node = graph.node(link.to);
-    way.wire += link.wire;
-    (is_cpu(node.kind) ? way.service : way.overhead) += node.overhead;
     if (first || link.bandwidth < way.slowest) way.slowest = link.bandwidth;
     first = false;
+    if (is_ejection_port(link)) continue;
+    way.wire += link.wire;
+    (is_cpu(node.kind) ? way.service : way.overhead) += node.overhead;
     way.hops.push_back({link.to, leg, start + way.wire + way.overhead});
   }
   return way;
@@ -129,7 +131,7 @@ bool buffers_keep_up(const Machine& machine, const Graph& graph, const ProbeCase
     for (const LinkId id : graph.route(back ? what.to : what.from, back ? what.from : what.to)) {
       const Link link = graph.link(id);
       const Node node = graph.node(link.to);
-      const bool into_router = node.kind == NodeKind::router;
+      const bool into_router = node.kind == NodeKind::router && !is_ejection_port(link);
       if (into_router && taken + node.overhead + link.wire + link.wire > taken * places) return false;
     }
   return true;

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "kernbench/error.hpp"
+#include "topology/ejection.hpp"
 
 namespace kernbench::device {
 
@@ -80,7 +81,7 @@ std::unique_ptr<Route> RouteBook::make(topology::NodeId from, topology::NodeId t
     hop.next_partition = static_cast<std::int16_t>(graph_.partition(link.to));
     hop.crosses = hop.partition != hop.next_partition;
     hop.leg = static_cast<std::uint8_t>(route->last_leg);
-    hop.forward = link.wire + graph_.node(link.to).latency();
+    hop.forward = topology::forward(graph_, link);
     hop.before = route->latency;
     route->latency += hop.forward;
     if (route->hops.empty() || link.bandwidth < slowest) slowest = link.bandwidth;

@@ -92,9 +92,13 @@ void register_cube(Kinds& kinds) {
        Param::choice("flow", "unbounded", {"unbounded", "credits"},
                      "unbounded: packets wait in buffers without end; credits: a packet starts when the next "
                      "router has room for it"),
-       Param::integer(
-           "channels", 1, {1, 64},
-           "virtual channels of data, with credits; requests and acknowledgements have their own")},
+       Param::integer("channels", 1, {1, 64},
+                      "virtual channels of data, with credits; requests and acknowledgements have their own"),
+       Param::choice(
+           "eject", "auto", {"auto", "port", "unbounded"},
+           "how messages for a router itself leave the network there; port: over one port as fast as "
+           "a link, one packet at a time; unbounded: one packet at a time from each of its links; "
+           "auto: port with flow: credits, else unbounded")},
       first_come()));
   kinds.push_back(kind(
       "m_cpu", "a cube's management CPU; serves one message at a time",

@@ -7,6 +7,7 @@
 #include <queue>
 
 #include "kernbench/error.hpp"
+#include "topology/ejection.hpp"
 
 namespace kernbench::topology {
 namespace {
@@ -35,6 +36,7 @@ CubePlan::CubePlan(const Machine& machine)
   add_ucie(machine);
   add_pes(machine);
   compute_next_hops();
+  add_ejection_ports(machine);
 }
 
 int CubePlan::add(Node node, std::string name) {
@@ -222,6 +224,15 @@ void CubePlan::compute_next_hops() {
       next_link_[at * count + target] = *best;
     }
   }
+}
+
+/// A link from each router to itself, as fast as one to another router. No way inside the cube leads over it.
+void CubePlan::add_ejection_ports(const Machine& machine) {
+  if (!has_ejection_ports(machine)) return;
+  first_ejection_ = static_cast<int>(links_.size());
+  const Bandwidth bandwidth = machine.at("cube.routers").bandwidth("bw_gbs");
+  for (int router = 0; router < router_count_; ++router)
+    links_.push_back({router, router, bandwidth, Time()});
 }
 
 void CubePlan::path(int from, int to, std::vector<int>& links) const {

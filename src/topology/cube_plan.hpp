@@ -27,6 +27,10 @@ class CubePlan {
   const std::string& name(int node) const { return names_[static_cast<std::size_t>(node)]; }
   const std::vector<std::string>& names() const { return names_; }
 
+  /// The link over which a node that is a router with an ejection port takes in what is for itself; −1: it has none.
+  int ejection(int node) const {
+    return first_ejection_ >= 0 && node < router_count_ ? first_ejection_ + node : -1;
+  }
   int router(int row, int col) const { return routers_[static_cast<std::size_t>(row * cols_ + col)]; }
   int m_cpu() const { return m_cpu_; }
   int sram() const { return sram_; }
@@ -52,6 +56,7 @@ class CubePlan {
   int nearest_router(Point at) const;
   int pe_router(const Machine& machine, int pe) const;
   void compute_next_hops();
+  void add_ejection_ports(const Machine& machine);
 
   double ns_per_mm_;
   int rows_, cols_, connections_ = 0;
@@ -62,6 +67,7 @@ class CubePlan {
   std::vector<int> routers_;    // [row · cols + col] → node, −1 in the hole
   std::vector<int> next_link_;  // [router · routers + target] → link
   int router_count_ = 0;        // routers are the first nodes
+  int first_ejection_ = -1;     // link, of the first router
   int m_cpu_ = -1, sram_ = -1, first_hbm_ = -1, first_ucie_ = -1, first_pe_ = -1;
 };
 

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "topology/ejection.hpp"
+
 namespace kernbench::topology {
 namespace {
 
@@ -40,6 +42,7 @@ std::optional<EnergyPrices> EnergyPrices::of(const Machine& machine) {
 }
 
 LinkClass class_of(const Graph& graph, const Link& link) {
+  if (is_ejection_port(link)) return LinkClass::free;
   const NodeKind from = graph.node(link.from).kind, to = graph.node(link.to).kind;
   if (to == NodeKind::router || to == NodeKind::io_noc) return LinkClass::router;
   if (is_ucie(from) && is_ucie(to)) return LinkClass::ucie;

@@ -5,6 +5,7 @@
 #include "kernbench/error.hpp"
 #include "kernbench/graph.hpp"
 #include "topology/cube_plan.hpp"
+#include "topology/ejection.hpp"
 
 namespace kernbench::topology {
 
@@ -35,6 +36,7 @@ class Graph::Router {
       if (at_.cube >= 0) climb_to_io();
       to_.cube >= 0 ? descend_from_io() : cross_io(to_.index);
     }
+    eject();
   }
 
  private:
@@ -93,6 +95,13 @@ class Graph::Router {
     at_.index = target;
   }
 
+  /// Out of the network, at a router with an ejection port.
+  void eject() {
+    if (at_.cube < 0) return;
+    const int port = g_.cube_->ejection(at_.index);
+    if (port >= 0) take(g_.io_links_ + at_.cube * static_cast<int>(g_.cube_->links().size()) + port);
+  }
+
   /// Out of the cube by a port and into the node that faces it.
   void cross(Side side) {
     walk_cube(g_.cube_->ucie(side, conn_));
@@ -149,10 +158,7 @@ std::vector<LinkId> Graph::route(NodeId from, NodeId to) const {
 
 Time Graph::latency(const std::vector<LinkId>& route) const {
   Time sum;
-  for (const LinkId id : route) {
-    const Link l = link(id);
-    sum += l.wire + node(l.to).latency();
-  }
+  for (const LinkId id : route) sum += forward(*this, link(id));
   return sum;
 }
 

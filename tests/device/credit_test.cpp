@@ -157,6 +157,7 @@ class OddTraffic : Random {
                {fmt::format("cube.routers.rows={}", rows), fmt::format("cube.routers.cols={}", cols),
                 fmt::format("sip.cube_mesh.w={}", pick(1, 2)), fmt::format("sip.cube_mesh.h={}", pick(1, 2)),
                 fmt::format("system.sips.count={}", pick(1, 2)), "cube.ucie.connections=2"});
+    if (pick(0, 2) == 0) all.push_back("cube.routers.eject=unbounded");  // else a port
     const bool hole = pick(0, 3) > 0;
     const auto centred = [&](int side) { return side - 2 * pick(1, (side - 1) / 2); };
     all.push_back(hole ? fmt::format("cube.routers.hole=[{}, {}]", centred(rows), centred(cols))
