@@ -34,15 +34,22 @@ void exchange_by_rings(tl::Context& tl, const Call& call, Pieces pieces, const S
       tl, column, pieces, call.op, [&](std::size_t p) { return of_row[p]; }, take, at);
 }
 
+/// Several pieces are reduced before the first one comes back. `take` may copy a result out of its slot: the copy waits for the result in the
+/// queue of the vector unit, which works in order, and would hold up the sums of the pieces behind it for a round trip.
 void exchange_by_lines(tl::Context& tl, const Call& call, Pieces pieces, const Source& mine, const Sink& take,
                        At at) {
   const auto grid = call.machine.sip_grid;
   const auto [x, y] = MeshCoord::of(call.sip, grid.x);
   const Way way = {{x, grid.x, grid.x / 2, "global_W", "global_E", at},
                    {y, grid.y, grid.y / 2, "global_N", "global_S", at}};
-  for (std::size_t p = 0; p < pieces.size(); ++p) {
-    const auto sum = reduce_to_root(tl, way, pieces[p], mine(p), call.op);
-    take(p, broadcast_from_root(tl, way, pieces[p], sum));
+  const auto at_once = static_cast<std::size_t>(tiles_at_once(tl, pieces));
+  for (std::size_t first = 0; first < pieces.size(); first += at_once) {
+    const std::size_t end = std::min(first + at_once, pieces.size());
+    Tiles sums;
+    for (std::size_t p = first; p < end; ++p)
+      sums.push_back(reduce_to_root(tl, way, pieces[p], mine(p), call.op));
+    for (std::size_t p = first; p < end; ++p)
+      take(p, broadcast_from_root(tl, way, pieces[p], sums[p - first]));
   }
 }
 

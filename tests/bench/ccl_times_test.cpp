@@ -121,6 +121,21 @@ TEST(WindowsOfQueues, OfEightSlotsLetThroughNineTenthsOfTheLink) {
 
 // ── lower bounds ──
 
+// On a line of SIPs a copy of a result must not hold up the sums of the pieces behind it: 4 slots are then near 16, which need no copies. It
+// took 13.9 µs instead of 5.8, a round trip for each of the 16 pieces, and twice as long as through the SRAM.
+TEST(AllReduceOverLinesOfSips, OfFewSlotsDoesNotWaitForEachPieceToComeBack) {
+  const auto time = [](const char* kind, int slots) {
+    return all_reduce(
+               {"algorithm=intercube_allreduce", "n_elem=32768"},
+               {"system.sips.count=6", "system.sips.topology=mesh_2d_no_wrap", "system.sips.w=3",
+                "system.sips.h=2"},
+               {fmt::format("defaults.n_slots={}", slots), fmt::format("defaults.buffer_kind={}", kind)})
+        .time_ns;
+  };
+  EXPECT_LT(time("tcm", 4), 1.5 * time("tcm", 16));
+  EXPECT_LT(time("tcm", 4), 1.1 * time("sram", 4));
+}
+
 TEST(AllReduceBound, IsWhatMustComeOverTheSlowestSharedLink) {
   const auto machine = topology::load_machine("default", {}, topology::builtin_registry());
   const topology::Graph graph(machine);
