@@ -124,6 +124,14 @@ void verify(const Plan& plan, const std::vector<std::vector<MemoryAccess>>& acce
   report.verified(right, right ? "" : "bytes that were stored are not there");
 }
 
+/// `64`, or how many of them the DMA engine lets through.
+std::string in_flight_text(const Options& options, const ParamSet& dma) {
+  const auto asked = options.integer("in_flight");
+  const auto most = dma.integer("outstanding") * options.integer("rows");
+  if (asked <= most) return fmt::format("{} in flight", asked);
+  return fmt::format("{} in flight (pe_dma.outstanding lets {} of a direction)", asked, most);
+}
+
 void run_memory(Torch& torch, const Options& options, BenchReport& report) {
   const auto pes = options.integer("pes"), bytes = options.integer("bytes"), count = options.integer("count");
   if (pes > torch.machine().pes())
@@ -149,11 +157,12 @@ void run_memory(Torch& torch, const Options& options, BenchReport& report) {
   report.result("gbs", gbs);
   report.result("share_of_peak", share);
   report.result("ns_per_access", ns / static_cast<double>(count));
-  report.line(fmt::format(
-      "memory {} {} × {} B, {} % writes, {} in flight, {} PE{}, {} slice{}: {:.3f} us, {:.2f} GB/s, {:.4f} "
-      "of peak: {}",
-      options.text("pattern"), count, bytes, options.integer("writes"), options.integer("in_flight"), pes,
-      pes == 1 ? "" : "s", slices, slices == 1 ? "" : "s", ns / 1e3, gbs, share, report.verdict()));
+  report.line(
+      fmt::format("memory {} {} × {} B, {} % writes, {}, {} PE{}, {} slice{}: {:.3f} us, {:.2f} GB/s, {:.4f} "
+                  "of peak: {}",
+                  options.text("pattern"), count, bytes, options.integer("writes"),
+                  in_flight_text(options, torch.machine().at("pe.pe_dma")), pes, pes == 1 ? "" : "s", slices,
+                  slices == 1 ? "" : "s", ns / 1e3, gbs, share, report.verdict()));
 }
 
 }  // namespace
