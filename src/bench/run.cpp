@@ -211,6 +211,19 @@ LaunchWorks count_afterwards(Engine& engine) {
   return all;
 }
 
+/// From now on each launch is counted when it is submitted, and the report gives its figures.
+std::shared_ptr<const LaunchWorks> watch_launches(Engine& engine, BenchReport& report) {
+  const auto works = std::make_shared<LaunchWorks>();
+  engine.watch_launches(
+      [works, counter = std::make_shared<LaunchCounter>(engine)](const runtime::LaunchRequest& launch) {
+        (*works)[launch.number()] = counter->count(launch);
+      });
+  report.figures_from([works, &engine](const runtime::Handle& launch) {
+    return figures_of(engine, *works->at(launch.request()->number()), *launch.request());
+  });
+  return works;
+}
+
 RunResult begin_result(const Bench& bench, const Options& options, const topology::Machine& machine,
                        const RunOptions& how) {
   return {.bench = bench.name,
@@ -283,13 +296,7 @@ class BenchJob {
   /// What it throws is noted, for whoever keeps runs.
   void host(Torch& torch) {
     engine_ = &torch.engine();
-    engine_->watch_launches(
-        [this, counter = std::make_shared<LaunchCounter>(*engine_)](const runtime::LaunchRequest& launch) {
-          works_[launch.number()] = counter->count(launch);
-        });
-    result_.report.figures_from([this](const runtime::Handle& launch) {
-      return figures_of(*engine_, *works_.at(launch.request()->number()), *launch.request());
-    });
+    works_ = watch_launches(*engine_, result_.report);
     try {
       configure(torch);
       call_host(bench_, torch, result_.options, result_.report);
@@ -323,8 +330,8 @@ class BenchJob {
   void complete(const Torch& torch) {
     result_.report.figures_from({});
     add_run(result_, torch, how_.threads, how_.looks_for_hazards());
-    add_launches(result_, *engine_, works_);
-    add_warnings(result_, *engine_, works_);
+    add_launches(result_, *engine_, *works_);
+    add_warnings(result_, *engine_, *works_);
     result_.links = torch.link_queues();
     result_.slices = torch.memory_activity();
     result_.energy = torch.energy();
@@ -337,7 +344,7 @@ class BenchJob {
   const Bench& bench_;
   const RunOptions& how_;
   RunResult result_;
-  LaunchWorks works_;  // counted as they are submitted
+  std::shared_ptr<const LaunchWorks> works_;
   Engine* engine_ = nullptr;
 };
 
@@ -364,6 +371,19 @@ std::optional<PushBack> push_back(const RunResult& result) {
 RunResult run(const Bench& bench, const Options& options, const topology::Machine& machine,
               const RunOptions& how) {
   return BenchJob(bench, options, machine, how).run();
+}
+
+void run_over(const Bench& bench, Torch& torch, const Options& options, BenchReport& report) {
+  struct Watched {
+    Engine& engine;
+    BenchReport& report;
+    ~Watched() {
+      engine.watch_launches({});
+      report.figures_from({});
+    }
+  } const watched{torch.engine(), report};
+  watch_launches(watched.engine, report);
+  call_host(bench, torch, options, report);
 }
 
 }  // namespace kernbench::bench

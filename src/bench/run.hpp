@@ -113,4 +113,7 @@ RunResult result_of(Torch& torch);
 RunResult run(const Bench& bench, const Options& options, const topology::Machine& machine,
               const RunOptions& how = {});
 
+/// Runs a bench's host function over a context that already exists. The report has the figures of its launches, as in `run`.
+void run_over(const Bench& bench, Torch& torch, const Options& options, BenchReport& report);
+
 }  // namespace kernbench::bench
