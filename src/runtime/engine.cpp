@@ -34,8 +34,21 @@ TensorState::~TensorState() {
   if (const auto engine = engine_.lock()) engine->drop(*this);
 }
 
+void TensorState::free() {
+  if (const auto engine = engine_.lock(); engine && !freed_) engine->drop(*this);
+  engine_.reset();
+  freed_ = true;
+}
+
+void TensorState::check_not_freed() const {
+  if (freed_)
+    throw InputError({"tensor.freed", fmt::format("tensor '{}'", storage_->name), "its memory was given back",
+                      "use it before the context's cleanup(), which the end of its `with` block calls"});
+}
+
 Engine& TensorState::engine() const {
   const auto engine = engine_.lock();
+  check_not_freed();
   if (!engine)
     throw InputError({"tensor.context-gone", fmt::format("tensor '{}'", storage_->name),
                       "the context it was made in is gone",
@@ -104,6 +117,25 @@ void Engine::use_pes(std::vector<PeCoord> pes) {
   main_.device = 0;
 }
 
+void Engine::use_sips(const std::vector<int>& sips) {
+  std::vector<int> sorted = sips;
+  std::ranges::sort(sorted);
+  std::vector<int> now;
+  for (const auto& stream : streams_) now.push_back(stream->sip());
+  if (sips == now) return;
+  std::ranges::sort(now);
+  if (devices_are_pes() || sorted != now)
+    throw InputError({"runtime.devices", "", fmt::format("devices cannot be on SIPs {}", join(sips)),
+                      devices_are_pes() ? "devices are PEs here: leave the map out"
+                                        : fmt::format("name each of the SIPs {} once", join(now))});
+  if (!requests_.empty())
+    throw InputError({"runtime.devices", "",
+                      "devices move to other SIPs, but something was submitted already",
+                      "say so before anything else"});
+  streams_.clear();
+  for (const int sip : sips) add_stream(sip);
+}
+
 Stream& Engine::stream_of_sip(int sip) {
   const auto found = std::ranges::find(streams_, sip, [](const auto& stream) { return stream->sip(); });
   KB_ASSERT(found != streams_.end(), "no device is on sip{}", sip);
@@ -115,7 +147,8 @@ Stream& Engine::stream_of_sip(int sip) {
 std::shared_ptr<const Storage> Engine::allocate(const TensorSpec& spec) {
   while (true) {
     try {
-      if (devices_are_pes()) return space_.allocate(spec, pe_of(host_->device));
+      if (devices_are_pes() && (waiter_ != nullptr || spec.policy == DPPolicy::whole()))
+        return space_.allocate(spec, pe_of(host_->device));
       return space_.allocate(spec, current_stream().sip());
     } catch (const address::AllocationError&) {
       if (!wait_for_memory(current_stream())) throw;

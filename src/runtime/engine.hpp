@@ -32,9 +32,16 @@ class TensorState {
   const Layout& layout() const { return storage_->layout; }
   /// The one whose requests are about this tensor.
   Stream& stream() const { return stream_; }
-  /// InputError if its context is gone.
+  /// InputError if its context is gone, or the tensor was freed.
   Engine& engine() const;
-  bool belongs_to(const Engine& engine) const { return engine_.lock().get() == &engine; }
+  /// Gives its memory back, as dropping the last reference does. What describes it stays; nothing can be done with it.
+  void free();
+  bool is_freed() const { return freed_; }
+  /// InputError if it was freed.
+  bool belongs_to(const Engine& engine) const {
+    check_not_freed();
+    return engine_.lock().get() == &engine;
+  }
 
   std::unique_ptr<HostImage> image;
   bool is_named = true;  // by its user, or by name_once since
@@ -47,8 +54,11 @@ class TensorState {
 
  private:
   std::weak_ptr<Engine> engine_;
+  void check_not_freed() const;
+
   std::shared_ptr<const Storage> storage_;
   Stream& stream_;
+  bool freed_ = false;
 };
 
 /// A launch as the machine needs it.
@@ -83,6 +93,9 @@ class Engine : public std::enable_shared_from_this<Engine> {
 
   // ── who calls ──
   HostThread& host() { return *host_; }
+  const HostThread& host() const { return *host_; }
+  /// The host program, whichever of its threads calls.
+  const HostThread& main_host() const { return main_; }
   /// Another stream of a SIP, behind those there are.
   Stream& add_stream(int sip);
   /// From now on calls are those of another thread of the host, or (null) of the host program again.
@@ -94,6 +107,8 @@ class Engine : public std::enable_shared_from_this<Engine> {
   /// Devices are these PEs from now on, each with a stream. InputError if something was submitted already, or they are
   /// on SIPs that were not selected.
   void use_pes(std::vector<PeCoord> pes);
+  /// Device d is on SIP `sips[d]` from now on. InputError unless these are all SIPs, each once, and nothing was submitted.
+  void use_sips(const std::vector<int>& sips);
   const std::vector<int>& selected_devices() const { return devices_; }
   bool devices_are_pes() const { return !pes_.empty(); }
   int devices() const { return static_cast<int>(streams_.size()); }
@@ -161,6 +176,13 @@ class Engine : public std::enable_shared_from_this<Engine> {
   /// What lies there once everything submitted so far is done. InputError (`tensor.scalar`) where no tensor of the PE's
   /// SIP does, NoData.
   void read_memory(PeCoord pe, std::uint64_t address, std::span<std::byte> out);
+  /// Writes and reads at once, without a request and without simulated time, when all that was submitted is done. The
+  /// address is virtual if a tensor that is alive lies there, else physical. All copies are written, the first is read.
+  /// NoData if data is off; InputError if it leaves the tensor or the memory that it begins in.
+  void poke_memory(address::MemorySpace space, std::uint64_t address, std::span<const std::byte> bytes);
+  void peek_memory(address::MemorySpace space, std::uint64_t address, std::span<std::byte> out);
+  /// The content of a tensor, found in the same way; nothing where some of it was never written.
+  std::optional<NdArray> peek(TensorState& tensor);
 
   // ── what happened ──
   RunBooks books() { return {processors_, log_, requests_}; }
@@ -213,6 +235,10 @@ class Engine : public std::enable_shared_from_this<Engine> {
   tl::Environment environment(const LaunchSpec& spec, const std::vector<const TensorState*>& tensors,
                               PeCoord pe);
   double read_scalar(PeCoord pe, std::uint64_t address, DType dtype);
+  data::MemoryStore& store_at_rest();
+  std::vector<std::vector<address::PhysPiece>> copies_of(const TensorState* tensor,
+                                                         address::MemorySpace space, std::uint64_t address,
+                                                         Bytes size) const;
   void fetch_scalar(TensorState& tensor, PeCoord pe, std::int64_t offset, std::span<std::byte> out);
 
   const TorchOptions options_;

@@ -169,4 +169,101 @@ void Engine::fetch_scalar(TensorState& tensor, PeCoord pe, std::int64_t offset, 
   }
 }
 
+// ── without a request ──
+
+data::MemoryStore& Engine::store_at_rest() {
+  if (!options_.data)
+    throw NoData(
+        {"tensor.no-data", "", "data is off: memories hold no values", "turn data on: TorchOptions::data"});
+  synchronize();
+  return replay().store();
+}
+
+/// The pieces of memory that hold these bytes, once for each copy.
+std::vector<std::vector<address::PhysPiece>> Engine::copies_of(const TensorState* tensor,
+                                                               address::MemorySpace space,
+                                                               std::uint64_t address, Bytes size) const {
+  if (tensor == nullptr || !tensor->storage()->holds(address::VirtAddr(address))) {
+    const auto at = address::PhysAddr::from_raw(address);
+    const address::Resource resource = address::decode(at).resource;
+    const bool is_there = (space == address::MemorySpace::Hbm && resource == address::Resource::Hbm) ||
+                          (space == address::MemorySpace::Tcm && resource == address::Resource::Tcm) ||
+                          (space == address::MemorySpace::Sram && resource == address::Resource::Sram);
+    if (!is_there || size > address::room_after(at))
+      throw InputError(
+          {"memory.range", address::to_string(at),
+           fmt::format("{} at {:#x} are not in {}", kernbench::to_string(size), address, to_string(space)),
+           "give the address of a tensor that is alive, or a physical one of that memory"});
+    return {{{at, size}}};
+  }
+  const Storage& storage = *tensor->storage();
+  const Bytes offset = address::VirtAddr(address) - storage.base;
+  if (space != storage.mem || offset + size > storage.size())
+    throw InputError(
+        {"memory.range", place(storage),
+         fmt::format("{} at {:#x} are not in {} of it", kernbench::to_string(size), address,
+                     to_string(space)),
+         fmt::format("it has {} in {}", kernbench::to_string(storage.size()), to_string(storage.mem))});
+  std::vector<std::vector<address::PhysPiece>> copies;
+  std::vector<const address::MapSegment*> seen;
+  for (const auto& segment : storage.segments) {
+    if (!segment || std::ranges::find(seen, segment.get()) != seen.end()) continue;
+    seen.push_back(segment.get());
+    segment->append_pieces(offset, size, copies.emplace_back());
+  }
+  return copies;
+}
+
+void Engine::poke_memory(address::MemorySpace space, std::uint64_t address,
+                         std::span<const std::byte> bytes) {
+  data::MemoryStore& store = store_at_rest();
+  TensorState* const tensor = tensor_at(address);
+  const auto size = static_cast<std::int64_t>(bytes.size());
+  for (const auto& pieces : copies_of(tensor, space, address, Bytes(size))) {
+    auto rest = bytes;
+    for (const auto& piece : pieces) {
+      const auto n = static_cast<std::size_t>(piece.size.count());
+      store.write(piece.begin, rest.first(n));
+      rest = rest.subspan(n);
+    }
+  }
+  if (tensor == nullptr || !tensor->storage()->holds(address::VirtAddr(address))) return;
+  const Chunk chunk{0, (address::VirtAddr(address) - tensor->storage()->base).count(), size, 1, size, 0, 0};
+  tensor->image->write({&chunk, 1},
+                       std::make_shared<const std::vector<std::byte>>(bytes.begin(), bytes.end()));
+}
+
+void Engine::peek_memory(address::MemorySpace space, std::uint64_t address, std::span<std::byte> out) {
+  const data::MemoryStore& store = store_at_rest();
+  const auto copies =
+      copies_of(tensor_at(address), space, address, Bytes(static_cast<std::int64_t>(out.size())));
+  for (const auto& piece : copies.front()) {
+    const auto n = static_cast<std::size_t>(piece.size.count());
+    store.read(piece.begin, out.first(n));
+    out = out.subspan(n);
+  }
+}
+
+std::optional<NdArray> Engine::peek(TensorState& tensor) {
+  const data::MemoryStore& store = store_at_rest();
+  const Storage& storage = *tensor.storage();
+  const Region region = Region::whole(tensor.layout());
+  const Chunks chunks = chunks_of(tensor.layout(), region);
+  ByteBuffer buffer(static_cast<std::size_t>(chunks.bytes));
+  for (const auto& segment : storage.segments) {
+    if (!segment) continue;
+    std::vector<address::PhysPiece> pieces;
+    segment->append_pieces(Bytes(), storage.size(), pieces);
+    std::size_t at = 0;
+    for (const auto& piece : pieces) {
+      if (store.first_unwritten(piece.begin, piece.size)) return std::nullopt;
+      const auto n = static_cast<std::size_t>(piece.size.count());
+      store.read(piece.begin, std::span(buffer).subspan(at, n));
+      at += n;
+    }
+    break;
+  }
+  return in_array_order(storage.dtype, region.shape, chunks, std::move(buffer));
+}
+
 }  // namespace kernbench::runtime

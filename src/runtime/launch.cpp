@@ -92,7 +92,8 @@ LaunchSpec plan_launch(Engine& engine, const LaunchOptions& options,
         name,
         fmt::format("the current device is {}, but there are tensors elsewhere: {}", device, join(elsewhere)),
         "make them on this device, or set the device they are on");
-  if (engine.devices_are_pes())
+  const auto is_spread = [](const TensorState* tensor) { return tensor->layout().holders().size() > 1; };
+  if (engine.devices_are_pes() && std::ranges::none_of(tensors, is_spread))
     return {.name = name, .targets = {engine.pe_of(device)}, .num_programs = {1, 1, engine.machine().sips()}};
   if (!options.pes.empty()) {
     if (options.grid) reject(name, "a grid and a list of PEs", "give one of them");

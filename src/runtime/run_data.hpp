@@ -87,6 +87,7 @@ class RunReplay {
   /// reads are filled then. Throws what replay throws, Interrupted among it, and again if asked again.
   std::int64_t advance(Time now);
   const data::MemoryStore& store() const { return store_; }
+  data::MemoryStore& store() { return store_; }
 
  private:
   class ReplayFacts;

@@ -114,6 +114,7 @@ std::string mean_and_norm(const Tensor& tensor) {
   } catch (const Error& e) {
     if (e.id() == "data.unwritten" || e.id() == "tensor.unwritten") return "not written";
     if (e.id() == "tensor.no-data") return "values not known";
+    if (e.id() == "tensor.freed") return "freed";
     throw;
   }
   double sum = 0, squares = 0;
