@@ -17,6 +17,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -64,6 +66,9 @@ struct Call {
 
   int sip = 0;  // which of the SIPs that take part; the cube and PE are tl.program_id(1) and (0)
   Arrangement machine;
+  /// What the entry of ccl.yaml says to its kernel: `reduce_op`, `chunk_size`, and every key that begins with `kernel_`. Null:
+  /// nothing.
+  std::shared_ptr<const std::map<std::string, std::string>> config = {};
 };
 
 using Kernel = std::function<void(tl::Context&, const Call&)>;
@@ -170,9 +175,12 @@ struct Algorithm {
       {};  // whether all members end with the same bits, where that is a question
   Kernel kernel;
   std::function<Links(const Members&)> links = {};  // of topology `none`; empty: those of its own topology
-  bool has_root_cube = false;                       // it gathers in the `root_cube` of each SIP
-  Formula messages = {};                            // in all, over all lanes
-  Formula rounds = {};                              // messages one after the other
+  /// Neighbours of its own, made from those of the topology; empty: the topology's.
+  std::function<Links(const Members&, const Links&)> rewire = {};
+  bool any_topology = false;   // it is right on every topology
+  bool has_root_cube = false;  // it gathers in the `root_cube` of each SIP
+  Formula messages = {};       // in all, over all lanes
+  Formula rounds = {};         // messages one after the other
 };
 
 class Registry {

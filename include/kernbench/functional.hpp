@@ -9,8 +9,9 @@
 // The kernel is recorded for every rank and the programs are executed in program order, with queues that hold
 // as much as is sent (or `slots` messages) and the numerics of replay, so the bits are those of a simulation.
 // The ranks' tensors lie end to end in one address space: rank r's is at that of rank 0 plus r times its bytes, if they
-// are alike. A rank touches its own tensors only. Whatever order the ranks are taken in, the result is the same; so
-// `recv_any`, which would depend on it, is refused unless its order is given.
+// are alike. A rank touches its own tensors only. Ranks are taken in order, each as far as it can go, so the result is the
+// same every time. It depends on that order only through `recv_any`, which takes from the directions that have a message
+// in turn, unless its order is given.
 //
 // Errors: what cannot be recorded is a `tl::KernelError`; a deadlock is a SimulationError
 // `functional.deadlock` that says for each rank at which line it waits for whom; a receive that does not fit
@@ -43,6 +44,15 @@ struct FunctionalWorld {
   bool common_pointers = false;
 };
 
+/// What a kernel asks for while it is recorded: the value of a vector operation of its program. To get it, all ranks are
+/// run as far as they come; the kernel throws StopRecording and is recorded again with the answer.
+struct AskedValue {
+  int rank;
+  isa::ValueId value;
+  NdArray content = {};  // empty: not known yet
+};
+struct StopRecording {};
+
 struct FunctionalOptions {
   std::string kernel = "kernel";  // for messages
   /// Largest message; not given: any. Kernels see it as the size of their queues' slots.
@@ -52,6 +62,8 @@ struct FunctionalOptions {
   /// A received tile stays in its slot until its last reader, as in TCM; else the receive frees the slot.
   bool in_slot = true;
   Bytes scratch = Bytes(1 << 20);
+  /// Filled while kernels are recorded; null: nobody asks. Ranks that wait in vain are no deadlock while a value came.
+  std::vector<AskedValue>* asked = nullptr;
   /// The directions that the `recv_any`s of a rank take, in their order.
   std::map<int, std::vector<std::string>> any_order;
 };

@@ -100,6 +100,10 @@ std::vector<Param> entry_params(const Registry& registry) {
           .optional(),
       Param::integer("root_cube", 0, {0, 31}, "where a SIP's cubes are reduced to; left out: the middle")
           .optional(),
+      Param::text("reduce_op", "",
+                  "told to kernels of Python modules, as is every key that begins with kernel_")
+          .optional(),
+      Param::integer("chunk_size", 1, kElementRange, "told to kernels of Python modules").optional(),
   };
   for (auto& param : ring_params()) params.push_back(std::move(param).optional());
   return params;
@@ -121,6 +125,13 @@ Settings Config::settings(std::string_view name) const {
                     .world_size = optional_int(entry.has("world_size") ? entry : defaults_, "world_size"),
                     .root_cube = optional_int(entry, "root_cube")};
   if (entry.has("n_elem")) settings.n_elem = entry.integer("n_elem");
+  std::map<std::string, std::string> config;
+  for (const auto& param : entry.params())
+    if (entry.has(param.name) &&
+        (param.name == "reduce_op" || param.name == "chunk_size" || param.name.starts_with("kernel_")))
+      config[param.name] = kernbench::to_yaml(entry.value(param.name));
+  if (!config.empty())
+    settings.kernel_config = std::make_shared<const std::map<std::string, std::string>>(std::move(config));
   return settings;
 }
 

@@ -9,6 +9,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -31,6 +33,7 @@ struct Settings {
   std::optional<std::int64_t> n_elem;
   std::optional<int> world_size;  // given, here or in the defaults: rank = PE
   std::optional<int> root_cube;
+  std::shared_ptr<const std::map<std::string, std::string>> kernel_config = {};  // Call::config
 };
 
 class Config {

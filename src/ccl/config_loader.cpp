@@ -128,9 +128,13 @@ class ConfigLoader {
     if (entry.key.find('.') != std::string::npos)
       refuse("name", entry.place, fmt::format("an algorithm's name has no dot: {}", quote(entry.key)),
              "use _ instead");
-    auto params = read(entry.value, entry_params(registry_), what);
+    auto known = entry_params(registry_);
+    for (const auto& value : entry.value.entries)
+      if (value.key.starts_with("kernel_"))
+        known.push_back(Param::text(value.key, "", "what the kernel is told").optional());
+    auto params = read(entry.value, known, what);
     const Algorithm& algorithm = algorithm_of(entry);
-    check_right(entry, "topology", algorithm, right_topologies(algorithm));
+    if (!algorithm.any_topology) check_right(entry, "topology", algorithm, right_topologies(algorithm));
     check_right(entry, "mapper", algorithm, algorithm.mappers);
     if (params.has("root_cube") && !algorithm.has_root_cube)
       config_.notes_.push_back(fmt::format("{}: root_cube has no effect: {} has no root cube",
@@ -148,14 +152,16 @@ class ConfigLoader {
            fmt::format("it is right with {}", join(right)));
   }
 
-  /// `module` is a name, maybe with a path before it: `kernbench.ccl.algorithms.ring_allreduce`.
+  /// `module` is what an algorithm was registered as, or that name with a path before it:
+  /// `kernbench.ccl.algorithms.ring_allreduce`.
   const Algorithm& algorithm_of(const YamlNode::Entry& entry) const {
     const YamlNode* module = entry.value.find("module");
     const YamlPlace& place = module ? module->place : entry.place;
     std::string name = module ? module->scalar : entry.key;
+    const auto find = [&] { return std::ranges::find(registry_.algorithms(), name, &Algorithm::name); };
+    if (const auto found = find(); found != registry_.algorithms().end()) return *found;
     name.erase(0, name.rfind('.') + 1);
-    const auto found = std::ranges::find(registry_.algorithms(), name, &Algorithm::name);
-    if (found != registry_.algorithms().end()) return *found;
+    if (const auto found = find(); found != registry_.algorithms().end()) return *found;
     std::vector<std::string> known;
     for (const auto& algorithm : registry_.algorithms()) known.push_back(algorithm.name);
     refuse("unknown-algorithm", place, fmt::format("nobody registered an algorithm {}", quote(name)),

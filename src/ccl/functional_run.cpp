@@ -52,7 +52,10 @@ void FunctionalRun::run() {
     moved = false;
     for (int r = 0; r < count(); ++r) moved = advance(r) || moved;
   }
-  if (!std::ranges::all_of(ranks_, &Rank::ended)) fail_deadlock();
+  const bool answered =
+      options_.asked != nullptr &&
+      std::ranges::any_of(*options_.asked, [](const AskedValue& a) { return a.content.elements() > 0; });
+  if (!answered && !std::ranges::all_of(ranks_, &Rank::ended)) fail_deadlock();
 }
 
 bool FunctionalRun::advance(int r) {
@@ -145,7 +148,9 @@ void FunctionalRun::perform(int r, const isa::Command& c) {
     copy_in(memory_.store(), pieces,
             {content.get(), static_cast<std::size_t>(program.bytes(c.read[0]).count())});
   } else if (c.kind == CommandKind::gemm || c.kind == CommandKind::math) {
-    me.tiles.put(c.result, compute(me.tiles, program, c, 1));
+    data::Buffer content = compute(me.tiles, program, c, 1);
+    if (options_.asked != nullptr) answer(r, c, content);
+    me.tiles.put(c.result, std::move(content));
   } else if (c.kind == CommandKind::composite) {
     const auto& spec = program.composite(c);
     const auto pieces = [&](isa::ValueId id) {
@@ -154,6 +159,15 @@ void FunctionalRun::perform(int r, const isa::Command& c) {
     };
     data::Composite(program, c, {}, pieces(spec.a), pieces(spec.b), pieces(spec.out))
         .run(memory_.store(), me.tiles, 1);
+  }
+}
+
+void FunctionalRun::answer(int r, const isa::Command& c, const data::Buffer& content) {
+  for (AskedValue& asked : *options_.asked) {
+    if (asked.rank != r || asked.value != c.result) continue;
+    const auto& program = *rank(r).program;
+    asked.content = NdArray(program.value(c.result).dtype, program.shape(c.result));
+    std::ranges::copy_n(content.get(), program.bytes(c.result).count(), asked.content.bytes().begin());
   }
 }
 
@@ -192,11 +206,27 @@ std::string_view FunctionalRun::direction_of(int r, isa::CommandIndex index) con
   const auto direction = me.program->direction(me.program->command(index));
   if (!direction.empty()) return direction;
   const auto order = options_.any_order.find(r);
-  if (order == options_.any_order.end() || me.any_received >= order->second.size())
+  if (order == options_.any_order.end()) return next_in_turn(me);
+  if (me.any_received >= order->second.size())
     throw InputError({"functional.any-order", place(r, index),
-                      "recv_any takes what comes first, which nothing says here",
+                      fmt::format("this is recv_any {} of rank {}, but any_order names {} directions",
+                                  me.any_received + 1, r, order->second.size()),
                       fmt::format("give the directions it takes as any_order[{}]", r)});
   return order->second[me.any_received];
+}
+
+/// Directions take turns, beginning after the one that was taken from last; those without a message are passed over. Where
+/// none has one, it is the first of them that is waited for.
+std::string_view FunctionalRun::next_in_turn(const Rank& me) const {
+  std::vector<std::string_view> order;
+  for (const auto& [direction, ends] : me.ends)
+    if (ends.in != kNoRing) order.push_back(direction);
+  std::ranges::rotate(order, std::ranges::upper_bound(order, me.last_any));
+  const auto has_message = [&](std::string_view direction) {
+    return !rings_[me.ends.find(direction)->second.in].messages.empty();
+  };
+  const auto found = std::ranges::find_if(order, has_message);
+  return found != order.end() ? *found : order.front();
 }
 
 bool FunctionalRun::receive(int r, isa::CommandIndex index) {
@@ -209,7 +239,10 @@ bool FunctionalRun::receive(int r, isa::CommandIndex index) {
                       "name directions of its links"});
   auto& ring = rings_[end->second.in];
   if (ring.messages.empty()) return false;
-  if (me.program->direction(me.program->command(index)).empty()) ++me.any_received;
+  if (me.program->direction(me.program->command(index)).empty()) {
+    ++me.any_received;
+    me.last_any = direction;
+  }
   deliver(r, index, ring);
   return true;
 }

@@ -63,6 +63,7 @@ class FunctionalRun {
     std::vector<std::int64_t> depth;  // of each value: messages in the longest chain it depends on
     std::unordered_map<isa::ValueId, InSlot> in_slot;
     std::size_t any_received = 0;
+    std::string last_any;  // the direction that the last `recv_any` took from
     bool at_end() const { return next == program->commands().size(); }
     bool ended() const { return at_end() && posted.empty(); }
   };
@@ -76,6 +77,7 @@ class FunctionalRun {
   bool take_posted(int r);
   bool execute(int r);
   void perform(int r, const isa::Command& c);
+  void answer(int r, const isa::Command& c, const data::Buffer& content);
   bool send(int r, const isa::Command& c);
   data::Buffer content(int r, isa::ValueId sent);
   bool receive(int r, isa::CommandIndex index);
@@ -86,8 +88,9 @@ class FunctionalRun {
   void retire(int r, const isa::Command& c);
   static void free_slot(Ring& ring, std::uint64_t number);
 
-  /// The direction a receive takes from; of `recv_any` by the order given.
+  /// The direction a receive takes from; of `recv_any` by the order given, else in turn.
   std::string_view direction_of(int r, isa::CommandIndex index) const;
+  std::string_view next_in_turn(const Rank& me) const;
   FunctionalMemory::Access access(int r, isa::CommandIndex index) const;
   std::string place(int r, isa::CommandIndex command) const;
   std::string rank_text(int r) const;

@@ -153,7 +153,8 @@ Members members_by_rank(const Machine& machine, const MemberRequest& request) {
 
 void check_topology(const Algorithm& algorithm, std::string_view topology) {
   const auto right = right_topologies(algorithm);
-  if (algorithm.name.empty() || std::ranges::find(right, topology) != right.end()) return;
+  if (algorithm.name.empty() || algorithm.any_topology || std::ranges::find(right, topology) != right.end())
+    return;
   refuse("topology", fmt::format("{} would give wrong results on {}", algorithm.name, topology),
          fmt::format("it is right on {}", join(right)));
 }
@@ -212,9 +213,12 @@ Links links_of(const Registry& registry, const Algorithm& algorithm, std::string
   if (std::ranges::find(algorithm.serves, members.group) == algorithm.serves.end())
     refuse_group(registry, algorithm, members.group);
   check_topology(algorithm, topology);
-  if (topology != "none") return registry.topology(topology).links(members);
-  if (algorithm.links) return algorithm.links(members);
-  return registry.topology(algorithm.topology.empty() ? topology : algorithm.topology).links(members);
+  const auto of_topology = [&] {
+    if (topology != "none") return registry.topology(topology).links(members);
+    if (algorithm.links) return algorithm.links(members);
+    return registry.topology(algorithm.topology.empty() ? topology : algorithm.topology).links(members);
+  };
+  return algorithm.rewire ? algorithm.rewire(members, of_topology()) : of_topology();
 }
 
 }  // namespace kernbench::ccl

@@ -60,6 +60,7 @@ device::QueueWiring wiring_of(const Settings& settings, const Links& links, addr
 Call Plan::call(PeCoord pe) const {
   Call call = members.call(pe);
   call.slots = settings.rules.slots;
+  call.config = settings.kernel_config;
   return call;
 }
 
@@ -90,8 +91,10 @@ Plan make_plan(const Registry& registry, const Settings& settings, const topolog
   Plan plan{.settings = settings, .algorithm = {}, .members = {}, .wiring = {}};
   if (!settings.algorithm.empty()) plan.algorithm = registry.algorithm(settings.algorithm);
   plan.members = members_for(registry, settings, machine, request);
-  plan.wiring =
-      wiring_of(settings, links_of(registry, plan.algorithm, settings.topology, plan.members), pools);
+  plan.wiring = wiring_of(
+      settings,
+      request.links ? *request.links : links_of(registry, plan.algorithm, settings.topology, plan.members),
+      pools);
   return plan;
 }
 

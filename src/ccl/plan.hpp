@@ -37,6 +37,8 @@ struct PlanRequest {
   std::vector<Mapper::Pick> pes = {};  // of Group::pe, in every SIP; empty: those of the mapper
   /// Not by a mapper but these; each lane is one PE of every member.
   std::vector<std::vector<PeCoord>> lanes = {};
+  /// With `lanes`: neighbours that are no topology's.
+  std::optional<Links> links = {};
 };
 
 /// Who takes part in a plan.

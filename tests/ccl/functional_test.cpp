@@ -245,7 +245,7 @@ TEST(FunctionalRunner, FillsSlotsInTurn) {
               HasSubstr("send E for a free slot at rank 1 (0 unread, 2 held by live tiles)"));
 }
 
-TEST(FunctionalRunner, RefusesRecvAnyUnlessItsOrderIsGiven) {
+TEST(FunctionalRunner, RecvAnyTakesDirectionsInTurnUnlessItsOrderIsGiven) {
   const auto kernel = [](tl::Context& tl, const FunctionalRank& me) {
     if (me.rank > 0) return void(tl.send("parent", tl.load(me.tensors[0], {4}, f32)));
     const auto first = tl.recv_any({4}, f32);
@@ -254,7 +254,11 @@ TEST(FunctionalRunner, RefusesRecvAnyUnlessItsOrderIsGiven) {
   };
   FunctionalWorld world{.ranks = first_pes(3), .links = tree_binary(first_pes(3)), .tensors = {}};
   for (auto& input : ranks_plus_one(3)) world.tensors.push_back({input});
-  const auto error = error_of<InputError>([&] { run_functional(kernel, world); });
+  const auto in_turn = run_functional(kernel, world);
+  EXPECT_EQ(in_turn.tensors[0][0].view<float>()[0], -1);  // child_left: 2, then child_right: 3
+  const auto error = error_of<InputError>([&] {
+    run_functional(kernel, world, {.any_order = {{0, {"child_left"}}}});
+  });
   EXPECT_EQ(error.id(), "functional.any-order");
   EXPECT_THAT(error.hint(), HasSubstr("any_order[0]"));
   const auto left_first = run_functional(kernel, world, {.any_order = {{0, {"child_left", "child_right"}}}});
