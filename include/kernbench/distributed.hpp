@@ -13,7 +13,9 @@
 // need not any more. All ranks run on the thread that called `spawn`, each on a stack of its own.
 //
 // A rank is a SIP. Where `ccl.yaml` gives the all-reduce a `world_size`, a rank is a PE: rank r the r-th in (sip, cube, pe)
-// order; devices are PEs then, tensors lie whole on theirs, launches run there alone.
+// order; devices are PEs then, tensors lie whole on theirs, launches run there alone. Outside of `spawn` a tensor may be
+// spread over PEs of a SIP even then; one over as many PEs as there are ranks is reduced by one call of the host program, each
+// PE with what it holds.
 //
 // Collectives mean what torch means: element i of the logical tensor is combined over the members of the group. They are
 // kernels on queues between PEs; which one runs is said by `ccl.yaml`. All members must join, with the same call in the
@@ -56,6 +58,9 @@ class SpawnException : public Error {
 /// at first the caller's. Throws SpawnException; std::bad_alloc if there is no memory to go on; InputError (`dist.spawn`) inside another spawn or for a number of
 /// ranks that the machine has no devices for.
 void spawn(Torch& torch, const std::function<void(int rank)>& fn, int nprocs);
+
+/// Lets the other ranks run until each of them waits. Outside of `spawn` it does nothing.
+void cooperative_yield(Torch& torch);
 
 class Group;
 
@@ -104,7 +109,9 @@ bool ranks_are_pes(const Torch& torch);
 
 /// Installs the queues of the configured all-reduce and waits for them. Called once before `spawn`, or once by each
 /// rank; a second call by the same rank is an InputError (`dist.initialized`).
-void init_process_group(Torch& torch, std::string_view backend = "ahbm");
+/// With `rank_to_sip`, rank r is SIP `rank_to_sip[r]`: every SIP once, before anything is submitted.
+void init_process_group(Torch& torch, std::string_view backend = "ahbm",
+                        const std::vector<int>& rank_to_sip = {});
 bool is_initialized(const Torch& torch);
 /// The backend: `ahbm`. InputError (`dist.not-initialized`) if there is no process group.
 std::string get_backend(const Torch& torch);
@@ -210,6 +217,7 @@ struct QueueCounters {
   PeCoord pe;
   std::string direction;
   PeCoord peer;
+  address::PhysAddr rx_base;          // of the ring in which messages arrive here
   std::uint32_t my_head = 0;          // sent
   std::uint32_t peer_tail_cache = 0;  // of these, read by the peer, as far as its credits have come
   std::uint32_t peer_head_cache = 0;  // arrived here

@@ -53,7 +53,10 @@ ccl::PlanRequest plan_request(State& state, const GroupKey& group, const Tensor*
     for (const int rank : group.ranks) lane.push_back(state.engine().pe_of(rank));
     return request;
   }
-  if (!all) request.sips = group.ranks;
+  const bool in_order =
+      std::ranges::all_of(group.ranks, [&](int r) { return state.engine().sip_of(r) == r; });
+  if (!all || !in_order)
+    for (const int rank : group.ranks) request.sips.push_back(state.engine().sip_of(rank));
   if (group.kind == ccl::Group::pe && tensor != nullptr) {
     for (const Holder& holder : workers(tensor->state()->layout(), group.kind))
       request.pes.push_back({holder.cube, holder.pe});
@@ -104,7 +107,8 @@ std::vector<ccl::HeldShard> held_by_all(runtime::Engine& engine, const std::vect
   std::vector<ccl::HeldShard> shards;
   for (const int rank : group.ranks)
     for (const Choice::Held& h : held)
-      shards.push_back({group.ranks_are_pes ? engine.pe_of(rank) : PeCoord{rank, h.cube, h.pe}, h.elements});
+      shards.push_back({group.ranks_are_pes ? engine.pe_of(rank) : PeCoord{engine.sip_of(rank), h.cube, h.pe},
+                        h.elements});
   return shards;
 }
 
@@ -167,7 +171,7 @@ std::vector<PeCoord> targets(State& state, const Invocation& call, const GroupKe
   for (const PeCoord pe : all.pes()) {
     const auto is_it = [&](const Holder& h) { return h.cube == pe.cube && h.pe == pe.pe; };
     const bool works = call.tensors.empty() || std::ranges::any_of(holders, is_it);
-    if (pe.sip == state.rank() && works) chosen.push_back(pe);
+    if (pe.sip == state.engine().sip_of(state.rank()) && works) chosen.push_back(pe);
   }
   return chosen;
 }

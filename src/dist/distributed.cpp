@@ -84,12 +84,12 @@ std::string get_backend(const Torch& torch) {
 
 void configure(Torch& torch, const std::string& file_or_default, const std::vector<std::string>& overrides,
                ccl::Registry registry) {
-  State::of(torch.engine()).configure(file_or_default, overrides, std::move(registry));
+  State::to_configure(torch.engine()).configure(file_or_default, overrides, std::move(registry));
 }
 
 void configure_text(Torch& torch, const std::string& text, const std::string& name,
                     const std::vector<std::string>& overrides, ccl::Registry registry) {
-  State::of(torch.engine()).configure(ccl::config_file(name, text), overrides, std::move(registry));
+  State::to_configure(torch.engine()).configure(ccl::config_file(name, text), overrides, std::move(registry));
 }
 
 void configure_further(Torch& torch, const std::vector<std::string>& overrides) {
@@ -123,7 +123,8 @@ std::vector<ConfiguredAllReduce> known_all_reduces(const Torch& torch) {
 
 bool ranks_are_pes(const Torch& torch) { return torch.engine().devices_are_pes(); }
 
-void init_process_group(Torch& torch, std::string_view backend) {
+void init_process_group(Torch& torch, std::string_view backend, const std::vector<int>& rank_to_sip) {
+  if (!rank_to_sip.empty()) torch.engine().use_sips(rank_to_sip);
   State::of(torch.engine()).initialize(backend);
 }
 bool is_initialized(const Torch& torch) { return State::of(torch.engine()).is_initialized(); }

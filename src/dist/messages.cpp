@@ -18,8 +18,8 @@ bool sends(const State& state, const HeldMessage& message) { return message.pair
 std::string direction(State& state, const HeldMessage& message, PeCoord pe) {
   const bool to = sends(state, message);
   const int peer = message.pair.ranks[to ? 1 : 0];
-  const PeCoord other =
-      message.pair.ranks_are_pes ? state.engine().pe_of(peer) : PeCoord{peer, pe.cube, pe.pe};
+  const PeCoord other = message.pair.ranks_are_pes ? state.engine().pe_of(peer)
+                                                   : PeCoord{state.engine().sip_of(peer), pe.cube, pe.pe};
   return (to ? "to " : "from ") + to_string(other);
 }
 

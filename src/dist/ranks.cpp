@@ -106,6 +106,22 @@ void Ranks::wait(Request& request) {
   if (stopping_) throw RankStopped();
 }
 
+void Ranks::yield() {
+  if (stopping_) throw RankStopped();
+  const int self = turn_;
+  if (ready_.empty() && waiting_.empty()) return;
+  if (ready_.empty()) {
+    yields_ = self;
+    pass_baton(kScheduler);
+  } else {
+    const auto after = ready_.upper_bound(self);
+    const int next = after == ready_.end() ? *ready_.begin() : *after;
+    ready_.insert(self);
+    pass_baton(next);
+  }
+  if (stopping_) throw RankStopped();
+}
+
 void Ranks::await(int rank, Request& request) {
   awaited_by_[&request].push_back(rank);
   waiting_.insert(rank);
@@ -188,10 +204,12 @@ void Ranks::run() {
   HostThread& caller = engine_.host();
   engine_.set_waiter(this);
   while (ended_ < count()) {
-    if (const int next = first_ready(); next != kScheduler)
+    if (const int next = first_ready(); next != kScheduler) {
       pass_baton(next);
-    else
+    } else {
       let_time_pass();
+      if (yields_) ready_.insert(*std::exchange(yields_, std::nullopt));
+    }
   }
   engine_.set_waiter(nullptr);
   engine_.set_host(&caller);

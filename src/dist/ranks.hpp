@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <unordered_map>
 #include <vector>
@@ -35,6 +36,9 @@ class Ranks final : public runtime::Waiter, private runtime::CompletionWatcher {
   void run();
 
   int count() const { return static_cast<int>(ranks_.size()); }
+  /// The rank that runs lets the others run until each of them waits, and goes on then. Where all others wait already,
+  /// time passes until one of them need not.
+  void yield();
   /// The one that runs.
   int current() const { return turn_; }
   bool has_ended(int rank) const { return at(rank).state == State::ended; }
@@ -85,8 +89,9 @@ class Ranks final : public runtime::Waiter, private runtime::CompletionWatcher {
   const Function function_;
   const Watch watch_;
   std::vector<std::unique_ptr<Rank>> ranks_;
-  std::set<int> ready_;    // that can go on, the one that runs left out
-  std::set<int> waiting_;  // whose requests are not complete
+  std::set<int> ready_;        // that can go on, the one that runs left out
+  std::set<int> waiting_;      // whose requests are not complete
+  std::optional<int> yields_;  // the rank that lets time pass for the others
   std::unordered_map<const runtime::Request*, std::vector<int>> awaited_by_;
   int ended_ = 0;
   Strands& family_;

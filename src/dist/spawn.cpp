@@ -61,6 +61,8 @@ void spawn(Torch& torch, const std::function<void(int rank)>& fn, int nprocs, St
   state.run(ranks);
 }
 
+void cooperative_yield(Torch& torch) { State::of(torch.engine()).yield(); }
+
 int get_rank(const Torch& torch) {
   const State& state = State::of(torch.engine());
   if (!state.inside_spawn()) warn("get_rank() outside of spawn is 0, whatever the device");

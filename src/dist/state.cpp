@@ -32,12 +32,17 @@ std::string to_string(const GroupKey& group) {
 }
 
 State& State::of(runtime::Engine& engine) {
+  State& state = to_configure(engine);
+  if (!state.config_) state.load(ccl::read_config(""), {}, ccl::builtin_registry());
+  return state;
+}
+
+State& State::to_configure(runtime::Engine& engine) {
   if (!engine.extension) engine.extension = std::make_unique<State>(engine);
   return static_cast<State&>(*engine.extension);
 }
 
 State::State(runtime::Engine& engine) : engine_(engine) {
-  configure("", {}, ccl::builtin_registry());
   if (!is_switched_on("KERNBENCH_CCL_TRACE")) return;
   trace_.emplace(stderr);
   engine_.processors().watch_queues(&*trace_);
@@ -58,9 +63,13 @@ void State::configure(const std::string& file_or_default, const std::vector<std:
 
 void State::configure(ccl::ConfigFile file, const std::vector<std::string>& overrides,
                       ccl::Registry registry) {
-  if (config_ && !engine_.requests().empty())
+  if (!engine_.requests().empty())
     throw InputError({"dist.configure", "", "ccl.yaml is chosen after something was submitted",
                       "choose it before anything else"});
+  load(std::move(file), overrides, std::move(registry));
+}
+
+void State::load(ccl::ConfigFile file, const std::vector<std::string>& overrides, ccl::Registry registry) {
   config_ = ccl::load_config(file, overrides, registry);
   last_choice.reset();
   file_ = std::move(file);
@@ -214,6 +223,7 @@ ccl::Group State::standard_group(const Tensor* tensor) {
 }
 
 GroupKey State::resolve(const Group& group, const Tensor* tensor) {
+  if (is_of_one_host_program(group, tensor)) return {ccl::Group::pe, {0}, false};
   const bool by_pe = engine_.devices_are_pes();
   if (by_pe && group.kind() == Group::Kind::cubes)
     throw InputError({"dist.group", "group", "ranks are PEs here, and no cubes",
@@ -229,6 +239,14 @@ GroupKey State::resolve(const Group& group, const Tensor* tensor) {
                                                    : standard_group(tensor);
   }
   return key;
+}
+
+/// Outside of `spawn`, a tensor over as many PEs as there are ranks: each of these PEs is a rank.
+bool State::is_of_one_host_program(const Group& group, const Tensor* tensor) const {
+  if (inside_spawn() || group.kind() != Group::Kind::standard || tensor == nullptr || !*tensor) return false;
+  const runtime::Layout& layout = tensor->state()->layout();
+  return world_size() > 1 && !layout.is_replicated() &&
+         static_cast<int>(layout.holders().size()) == world_size();
 }
 
 void State::check_ranks(const std::vector<int>& ranks) const {

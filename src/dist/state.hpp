@@ -52,6 +52,8 @@ class State final : public runtime::Engine::Extension {
  public:
   /// The state of this context, made on first use.
   static State& of(runtime::Engine& engine);
+  /// The same for who configures it: without a configuration, where it has none yet.
+  static State& to_configure(runtime::Engine& engine);
   explicit State(runtime::Engine& engine);
   ~State() override;
 
@@ -72,6 +74,9 @@ class State final : public runtime::Engine::Extension {
   int rank() const { return ranks_ != nullptr ? ranks_->current() : 0; }
   void run(Ranks& ranks);
   bool inside_spawn() const { return ranks_ != nullptr; }
+  void yield() {
+    if (ranks_ != nullptr) ranks_->yield();
+  }
 
   // ── the process group ──
   /// InputError if it is so already.
@@ -103,6 +108,8 @@ class State final : public runtime::Engine::Extension {
   /// What the members of collectives are that name no group.
   ccl::Group standard_group(const Tensor* tensor);
   void forget_gatherings();
+  void load(ccl::ConfigFile file, const std::vector<std::string>& overrides, ccl::Registry registry);
+  bool is_of_one_host_program(const Group& group, const Tensor* tensor) const;
   /// Said to the user, once.
   void note(const std::string& text);
   /// InputError unless all SIPs were selected.

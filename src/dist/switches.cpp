@@ -35,8 +35,19 @@ void QueueTrace::on_pause() {
   lines_.clear();
 }
 
-void warn(const std::string& text) {
-  if (is_switched_on("KERNBENCH_DEBUG")) write_stderr(fmt::format("kernbench: warning: {}\n", text));
+namespace {
+std::function<void(const std::string&)>& warner() {
+  static std::function<void(const std::string&)> current = [](const std::string& text) {
+    write_stderr(fmt::format("kernbench: warning: {}\n", text));
+  };
+  return current;
 }
+}  // namespace
+
+void warn(const std::string& text) {
+  if (is_switched_on("KERNBENCH_DEBUG")) warner()(text);
+}
+
+void set_warner(std::function<void(const std::string&)> new_warner) { warner() = std::move(new_warner); }
 
 }  // namespace kernbench::dist

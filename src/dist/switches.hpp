@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdio>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -37,5 +38,7 @@ class QueueTrace final : public device::QueueWatcher {
 
 /// A warning, if they are wanted.
 void warn(const std::string& text);
+/// Who gets warnings instead of standard error, in bindings for languages that have warnings of their own.
+void set_warner(std::function<void(const std::string&)> warner);
 
 }  // namespace kernbench::dist

@@ -31,9 +31,9 @@ std::vector<QueueCounters> Wirings::counters() const {
         const auto* ports = engine_.processors().pe(pe).ipcq().find(*wiring);
         if (!ports) continue;  // on its way there
         for (const auto& port : *ports)
-          out.push_back({wiring->name(), pe, port->plan.direction, port->plan.peer, port->sends.my_head(),
-                         port->sends.peer_tail_cache(), port->receives.peer_head_cache(),
-                         port->receives.my_tail()});
+          out.push_back({wiring->name(), pe, port->plan.direction, port->plan.peer, port->plan.receives_from,
+                         port->sends.my_head(), port->sends.peer_tail_cache(),
+                         port->receives.peer_head_cache(), port->receives.my_tail()});
       }
   }
   return out;
