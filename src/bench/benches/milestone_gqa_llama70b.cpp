@@ -32,13 +32,14 @@ using nlohmann::ordered_json;
 struct GqaConfig {
   std::int64_t S_q_prefill, S_kv_per_rank, h_q, h_kv, d_head;
   std::int64_t n_ranks_single_user, n_ranks_multi_user;
+  std::int64_t queries = 0;  // headline; 0: all of them in prefill, 1 in decode
 };
 
 /// A row of sweep.json.
 struct GqaRow {
   std::string panel;
   std::int64_t n_ranks = 0;
-  std::int64_t context = 0, batch = 1;  // headline
+  std::int64_t context = 0, batch = 1, queries = 0;  // headline
   double total_ns = 0, pe_exec_ns = 0;
   LaunchFigures figures;
   std::optional<bool> verified;
@@ -163,17 +164,18 @@ Tensor numbers_or_empty(Torch& torch, const Shape& shape, const DPPolicy& dp, st
 }
 
 /// Launches of a long prefill: commands of one must fit into memory.
-std::int64_t parts_of_prefill(const GqaConfig& c, std::int64_t context, int pes) {
-  const double scores =
-      0.5 * static_cast<double>(c.h_q) * static_cast<double>(context) * static_cast<double>(context);
+std::int64_t parts_of_prefill(const GqaConfig& c, std::int64_t queries, std::int64_t context, int pes) {
+  const double scores = static_cast<double>(c.h_q) * static_cast<double>(queries) *
+                        (static_cast<double>(context) - 0.5 * static_cast<double>(queries));
   const double blocks = scores / (128 * 128) / pes;
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(blocks / 4096)));
 }
 
-/// Begin of part i of n so that each has about as much causal work.
-std::int64_t part_begin(std::int64_t context, std::int64_t i, std::int64_t n) {
-  const double share = std::sqrt(static_cast<double>(i) / static_cast<double>(n));
-  return i == n ? context : static_cast<std::int64_t>(share * static_cast<double>(context)) / 256 * 256;
+/// Begin of part i of n of the queries, so that each has about as much causal work. Query j sees `before` + j keys.
+std::int64_t part_begin(std::int64_t queries, std::int64_t before, std::int64_t i, std::int64_t n) {
+  const double b = static_cast<double>(before), q = static_cast<double>(queries);
+  const double work = static_cast<double>(i) / static_cast<double>(n) * (2 * b + q) * q;  // = (2 b + j) j
+  return i == n ? queries : static_cast<std::int64_t>(std::sqrt(b * b + work) - b) / 256 * 256;
 }
 
 void add_launch(GqaRow& row, const runtime::Handle& handle, BenchReport& report) {
@@ -191,8 +193,12 @@ void add_launch(GqaRow& row, const runtime::Handle& handle, BenchReport& report)
 GqaRow run_whole(Torch& torch, const GqaConfig& c, const std::string& panel, std::int64_t batch,
                  std::int64_t context, BenchReport& report) {
   const bool prefill = is_prefill(panel);
-  const Shape q_shape{batch, c.h_q, prefill ? context : 1, c.d_head},
-      k_shape{batch, c.h_kv, context, c.d_head};
+  const std::int64_t queries = c.queries > 0 ? c.queries : prefill ? context : 1;
+  if (queries > context)
+    throw InputError({"param.value", "",
+                      fmt::format("{} queries of a context of {} tokens", queries, context),
+                      "queries are the last tokens of a sequence: at most as many as it has"});
+  const Shape q_shape{batch, c.h_q, queries, c.d_head}, k_shape{batch, c.h_kv, context, c.d_head};
   const auto& machine = torch.machine();
   const auto keys =
       nn::attention_keys(machine, k_shape, prefill ? nn::KeyPlacement::copied : nn::KeyPlacement::shared);
@@ -200,11 +206,17 @@ GqaRow run_whole(Torch& torch, const GqaConfig& c, const std::string& panel, std
   const Tensor k = numbers_or_empty(torch, k_shape, keys, 2, "k"),
                v = numbers_or_empty(torch, k_shape, keys, 3, "v");
   const Tensor o = torch.empty(q_shape, DType::f16, nn::attention_results(machine, q_shape, c.h_kv), "o");
-  GqaRow row{.panel = panel, .n_ranks = machine.cubes() * machine.pes(), .context = context, .batch = batch};
-  const auto parts = prefill ? parts_of_prefill(c, context, machine.cubes() * machine.pes()) : 1;
+  GqaRow row{.panel = panel,
+             .n_ranks = machine.cubes() * machine.pes(),
+             .context = context,
+             .batch = batch,
+             .queries = queries};
+  const auto parts = prefill ? parts_of_prefill(c, queries, context, machine.cubes() * machine.pes()) : 1;
   for (std::int64_t i = 0; i < parts; ++i) {
     nn::AttentionOptions options{.causal = prefill, .name = panel};
-    if (parts > 1) options.queries = {part_begin(context, i, parts), part_begin(context, i + 1, parts)};
+    if (parts > 1)
+      options.queries = {part_begin(queries, context - queries, i, parts),
+                         part_begin(queries, context - queries, i + 1, parts)};
     const auto handle = nn::attention_into(torch, o, q, k, v, options);
     torch.wait(handle);
     add_launch(row, handle, report);
@@ -221,6 +233,7 @@ GqaRow run_whole(Torch& torch, const GqaConfig& c, const std::string& panel, std
 /// Where the baseline has these dimensions.
 std::optional<double> measured_us(const Baseline& baseline, const GqaConfig& c, const GqaRow& row) {
   const auto heads = fmt::format("hq{}_hk{}_d{}", c.h_q, c.h_kv, c.d_head);
+  if (row.queries != (is_prefill(row.panel) ? row.context : 1)) return {};
   if (!is_prefill(row.panel))
     return baseline.work_us("sdpa", fmt::format("b{}_s{}_{}", row.batch, row.context, heads));
   if (row.batch != 1) return {};
@@ -232,7 +245,7 @@ std::optional<double> measured_us(const Baseline& baseline, const GqaConfig& c, 
 ordered_json to_json(const GqaRow& row, bool headline) {
   const LaunchFigures& f = row.figures;
   ordered_json json{{"panel", row.panel}, {"n_ranks", row.n_ranks}};
-  if (headline) json["context"] = row.context, json["batch"] = row.batch;
+  if (headline) json["context"] = row.context, json["batch"] = row.batch, json["queries"] = row.queries;
   json["total_ns"] = row.total_ns, json["pe_exec_ns"] = row.pe_exec_ns, json["latency_ns"] = row.total_ns;
   json["lower_bound_ns"] = f.lower_bound.ns(), json["bound_by"] = f.bound_by;
   json["work_ns"] = {{"matrix", f.matrix.ns()}, {"vector", f.vector.ns()}, {"hbm", f.hbm.ns()}};
@@ -376,10 +389,11 @@ void run_gqa(Torch& torch, const Options& options, BenchReport& report) {
   const bool validation = wants_validation(options);
   const auto& machine = torch.machine();
   const std::int64_t cubes = machine.cubes(), pes = machine.pes();
-  const GqaConfig c =
+  GqaConfig c =
       validation
           ? GqaConfig{16, 16, 1, 1, 64, std::min<std::int64_t>(8, pes), std::min<std::int64_t>(4, cubes)}
           : GqaConfig{0, 0, 64, 8, 128, cubes * pes, cubes * pes};
+  if (!validation) c.queries = options.integer("queries");
   const std::filesystem::path path = options.text("output");
   if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path());
   if (!path.empty()) check_writable(path.string());
@@ -404,6 +418,10 @@ Bench milestone_gqa_llama70b() {
                          "validation if the environment has GQA_VALIDATION=1, else headline"),
            Param::text("contexts", "2048,8192", "headline: tokens of a sequence, with commas between"),
            Param::text("batches", "1,8,64", "headline: sequences, with commas between; 1 is the single user"),
+           Param::integer(
+               "queries", 0, {0, 1 << 20},
+               "headline: the last tokens of a sequence, which attend to all of it; 0: the whole sequence in "
+               "prefill, 1 in decode"),
            Param::words("panels", {"single_user_prefill", "single_user_decode", "multi_user_decode"}, kPanels,
                         "headline: which panels"),
            Baseline::option("headline: measured times to stand beside: "
