@@ -2,7 +2,9 @@
 import inspect
 
 from . import _core
+from ._collectives import import_named
 from ._core import Param
+from ._kernels import name_of
 from ._log import OpLog
 from ._saved import SavedRun
 from ._torch import Torch, machine_of
@@ -49,8 +51,11 @@ def bench(name=None, description="", options=None):
 
     `options` maps names to defaults or Params. A bench that was registered before under that name is replaced.
     """
+    if callable(name):  # `@kb.bench` without brackets
+        return bench()(name)
+
     def register(fn):
-        own = name or fn.__name__.replace("_", "-")
+        own = name or name_of(fn).replace("_", "-")
         params = [_param(key, value) for key, value in (options or {}).items()] if not isinstance(options, (list, tuple)) else list(options)
         count = _arguments(fn)
         if not 1 <= count <= 3:
@@ -68,7 +73,7 @@ def bench(name=None, description="", options=None):
         fn.bench_name = own
         return fn
 
-    return register(name) if callable(name) and not isinstance(name, str) else register
+    return register
 
 
 _own: set = set()
@@ -94,6 +99,7 @@ def run_bench(name, machine="default", *, device="all", verify=False, hazards=Fa
     if callable(name):
         name = getattr(name, "bench_name", None) or bench(name).bench_name
     words = [f"{key}={_word(value)}" for key, value in options.items()]
+    import_named(ccl)
     result = _core.run_bench(name, words, machine_of(machine), device, verify, hazards, strict, threads, str(ccl), list(ccl_overrides),
                              str(save))
     result.log = OpLog(result._log)

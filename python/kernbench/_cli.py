@@ -5,6 +5,7 @@ import pathlib
 import sys
 
 from . import _core
+from ._collectives import import_named
 
 
 def load_file(path):
@@ -64,6 +65,16 @@ def _escape_what_cannot_be_encoded(stream):
         stream.reconfigure(errors="backslashreplace")
 
 
+def _ccl_of(words):
+    """The file that `--ccl` names."""
+    for i, word in enumerate(words):
+        if word.startswith("--ccl="):
+            return word[len("--ccl="):]
+        if word == "--ccl" and i + 1 < len(words):
+            return words[i + 1]
+    return None
+
+
 def main(argv=None):
     """Runs a command and returns its exit code. Text goes through `sys.stdout`, in that stream's encoding."""
     argv = sys.argv[1:] if argv is None else [str(word) for word in argv]
@@ -80,4 +91,5 @@ def main(argv=None):
         import traceback
         traceback.print_exc()
         return 2
+    import_named(_ccl_of(words))
     return _core.cli_main([os.fsencode(word) for word in ["kernbench", *words]])  # names of files, byte for byte

@@ -36,13 +36,9 @@ class Multiprocessing:
         """
         if not callable(fn):
             raise TypeError(f"spawn runs a function, not {type(fn).__name__}")
-        contexts = {}
-
-        def run(rank):
-            contexts[rank] = contextvars.copy_context()
-            contexts[rank].run(fn, rank, *args)
-
-        self._torch._spawn(run, nprocs)
+        # A rank is a thread, and a new thread starts with an empty context: each gets a copy of the caller's.
+        contexts = [contextvars.copy_context() for _ in range(nprocs)]
+        self._torch._spawn(lambda rank: contexts[rank].run(fn, rank, *args), nprocs)
 
 
 class Distributed:
@@ -53,9 +49,15 @@ class Distributed:
     def __init__(self, torch):
         self._torch = torch
 
-    def init_process_group(self, backend="ahbm", **ignored):
-        """Installs the queues of the configured all-reduce. Once before `spawn`, or once in every rank."""
-        self._torch._init_process_group(backend)
+    def init_process_group(self, backend="ahbm", rank_to_sip=None, **ignored):
+        """Installs the queues of the configured all-reduce. Once before `spawn`, or once in every rank.
+
+        With `rank_to_sip` rank r is the SIP `rank_to_sip[r]`: each SIP once, and before anything else is asked of the machine."""
+        self._torch._init_process_group(backend, [] if rank_to_sip is None else list(rank_to_sip))
+
+    def cooperative_yield(self):
+        """Lets the other ranks run until each of them waits. Outside of `spawn` it does nothing."""
+        self._torch._yield()
 
     def destroy_process_group(self, group=None):
         """Nothing is left to do: queues go with their context."""

@@ -56,10 +56,35 @@ class IpcqDeadlock(SimulationError):
     blocked: list = []  #: ((sip, cube, pe), what it waits for) for each PE that cannot go on
 
 
-class SpawnException(Error):
+class SpawnException(Error, RuntimeError):
     """Ranks have failed; those that did not were stopped."""
 
     errors: dict = {}  #: what went wrong first, {rank: exception}, with tracebacks
+
+
+_SHOWN = 8
+
+
+def spawn_text(errors):
+    """What a SpawnException says: which ranks raised what. Ranks that raised the same are named together."""
+    alike = {}
+    for rank, error in sorted(errors.items()):
+        said = f"{type(error).__name__}: {error}" if isinstance(error, Error) else repr(error)
+        alike.setdefault(said, []).append(rank)
+    parts = [f"rank{'s' if len(ranks) > 1 else ''} {', '.join(map(str, ranks))} raised {said}" for said, ranks in alike.items()]
+    more = [f"… and {len(parts) - _SHOWN} other failures"] if len(parts) > _SHOWN else []
+    return f"spawn failed on ranks {sorted(errors)}: " + "; ".join(parts[:_SHOWN] + more)
+
+
+def warn(text):
+    """A warning at the line that called into this package."""
+    import pathlib
+    import sys
+    import warnings
+    package, frame, depth = str(pathlib.Path(__file__).parent), sys._getframe(1), 2
+    while frame is not None and frame.f_code.co_filename.startswith(package):
+        frame, depth = frame.f_back, depth + 1
+    warnings.warn(text, stacklevel=depth)
 
 
 class Interrupted(Error):

@@ -6,6 +6,10 @@ from . import _core
 from ._kernels import call, name_of
 
 
+class NotYetKnown(BaseException):
+    """Ends a kernel that asks for the data of a tile; it is recorded again when they are known."""
+
+
 @dataclasses.dataclass
 class FunctionalResult:
     """What a kernel left in the tensors of all ranks, and what it sent."""
@@ -46,5 +50,12 @@ def run_functional(kernel, world_size, topology, inputs, *args, slot_size=None, 
         call(kernel, tl, *pointers, *args, **({"rank": rank, "world_size": size} if named else {}))
 
     places = ranks if ranks is not None else _core.first_pes(world_size)
-    said = _core.run_functional(body, places, topology, inputs, name_of(kernel), slot_size, slots, any_order or {})
-    return FunctionalResult(**said)
+    answers = [[] for _ in range(world_size)]  # of each rank: what `.data` of its tiles gave, in order
+    while True:
+        given = [iter(of_rank) for of_rank in answers]
+        said, asked, found = _core.run_functional(body, places, topology, inputs, name_of(kernel), slot_size, slots, any_order or {},
+                                                  lambda rank: next(given[rank], None))
+        if not asked:
+            return FunctionalResult(**said)
+        for rank, array in found:
+            answers[rank].append(array)

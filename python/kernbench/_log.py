@@ -1,4 +1,10 @@
 """The op log as arrays: one row for every operation of the machine."""
+import operator
+import types
+
+
+class Record(types.SimpleNamespace):
+    """One operation: the columns of the log as attributes."""
 
 
 class OpLog:
@@ -52,6 +58,30 @@ class OpLog:
                 value = texts.index(value) if value in texts else -1
             chosen &= self.array[name] == value
         return self.array[chosen]
+
+    # ── as a sequence of rows ──
+
+    def _rows(self, array):
+        """Records as objects with the columns as attributes, texts as texts, and times in nanoseconds, too."""
+        texts = {name: self._columns()[place] for name, place in self._TEXTS.items()}
+        for values in array.tolist():
+            row = dict(zip(array.dtype.names, values))
+            row.update({name: known[row[name]] for name, known in texts.items()})
+            yield Record(**row, start_ns=row["start_ps"] / 1000, end_ns=row["end_ps"] / 1000)
+
+    def __iter__(self):
+        """Every record as a Record, in the order of the log."""
+        for begin in range(0, len(self), 4096):
+            yield from self._rows(self.array[begin:begin + 4096])
+
+    def __getitem__(self, index):
+        """One Record, or a list of them."""
+        if isinstance(index, slice):
+            return list(self._rows(self.array[index]))
+        at = operator.index(index)
+        if not -len(self) <= at < len(self):
+            raise IndexError(f"record {at} of a log of {len(self)}")
+        return next(self._rows(self.array[at % len(self):][:1]))
 
     def __len__(self):
         return len(self._log)

@@ -3,6 +3,7 @@ import weakref
 
 from . import _core
 from . import nn as _nn
+from ._collectives import import_named
 from ._distributed import Distributed, Group, Multiprocessing
 from ._kernels import name_of, place_of_tl
 from ._log import OpLog
@@ -26,7 +27,8 @@ class Ahbm:
         self._torch._set_device(rank)
 
     def current_device(self):
-        return self._torch._current_device()
+        """The one that was set in this rank or in the host program; None before that, and SIP 0 is used then."""
+        return self._torch._current_device() if self._torch._device_was_set() else None
 
     def device_count(self):
         return self._torch._device_count()
@@ -42,7 +44,7 @@ class Accelerator:
         self._torch._set_device(index)
 
     def current_device_index(self):
-        return self._torch._current_device()
+        return self._torch._current_device() if self._torch._device_was_set() else None
 
     def device_count(self):
         return self._torch._device_count()
@@ -62,6 +64,13 @@ class Torch(_core.Torch):
     def __init__(self, machine="default", **options):
         super().__init__(machine_of(machine), **options)
         _contexts[self._host_id] = self
+        if import_named():  # the context reads that file with what is registered now
+            self._configure("", ())
+
+    @property
+    def spec(self):
+        """The machine file as plain nested dicts, every parameter written out."""
+        return self.machine.to_dict()
 
     # Made when they are used: a context that held them would only go with the garbage collector.
     ahbm = property(Ahbm)
@@ -118,7 +127,9 @@ class Torch(_core.Torch):
         return self.full_like(other, 1, dtype, dp, name)
 
     def configure(self, ccl="default", overrides=()):
-        """The `ccl.yaml` of this context: a file, or `default`. Before anything is submitted."""
+        """The `ccl.yaml` of this context: a file, or `default`. Before anything is submitted. Modules, mappers and validators that
+        it names by import path are imported."""
+        import_named(ccl)
         self._configure(str(ccl), overrides)
 
     # ── operations by torch's names ──

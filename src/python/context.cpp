@@ -116,6 +116,19 @@ void bind_launches(TorchClass& c) {
 void bind_devices(TorchClass& c) {
   c.def("_set_device", [](const PyTorch& s, int rank) { s.host->torch().ahbm.set_device(rank); });
   c.def("_current_device", [](const PyTorch& s) { return s.host->torch().ahbm.current_device(); });
+  c.def("_device_was_set", [](const PyTorch& s) {
+    const runtime::Engine& engine = s.host->torch().engine();
+    return engine.host().device_set || engine.main_host().device_set;
+  });
+  c.def("_device_of_sip",
+        [](const PyTorch& s, int sip) { return s.host->torch().engine().stream_of_sip(sip).number(); });
+  c.def(
+      "_on_device",
+      [](const PyTorch& s, int device) {
+        runtime::HostThread& host = s.host->torch().engine().host();
+        return std::exchange(host.device, device);
+      },
+      "Moves to a device for a moment: as if nobody had set it. Returns the one before.");
   c.def("_device_count", [](const PyTorch& s) { return s.host->torch().ahbm.device_count(); });
 }
 
@@ -159,7 +172,23 @@ py::object layout_at(const PyTorch& self, std::uint64_t address) {
   return py::make_tuple(storage.base.raw(), tensor->layout().shape(), storage.dtype, storage.policy);
 }
 
+py::array peek(const PyTorch& self, const std::string& space, std::uint64_t address, const Shape& shape,
+               DType dtype) {
+  NdArray array(dtype, shape);
+  runtime::Engine& engine = self.host->torch().engine();
+  self.host->work([&] { engine.peek_memory(space_of(space), address, array.bytes()); });
+  return to_numpy(std::move(array));
+}
+
+void poke(const PyTorch& self, const std::string& space, std::uint64_t address, py::handle values) {
+  const NdArray array = array_of(values);
+  runtime::Engine& engine = self.host->torch().engine();
+  self.host->work([&] { engine.poke_memory(space_of(space), address, array.bytes()); });
+}
+
 void bind_memory(TorchClass& c) {
+  c.def("_peek", &peek, py::arg("space"), py::arg("addr"), py::arg("shape"), py::arg("dtype"));
+  c.def("_poke", &poke, py::arg("space"), py::arg("addr"), py::arg("array"));
   c.def("_look", &look);
   c.def("_tensor_at", &tensor_at);
   c.def("_layout_at", &layout_at, "(begin, shape, dtype, dp) of the tensor at an address, or None.");

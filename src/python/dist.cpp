@@ -4,6 +4,7 @@
 
 #include "base/text.hpp"
 #include "dist/strand.hpp"
+#include "dist/switches.hpp"
 #include "kernbench/error.hpp"
 #include "python/collectives.hpp"
 #include "python/host.hpp"
@@ -138,9 +139,14 @@ void bind_group(Class& c) {
   c.def("_world_size", [](const PyTorch& s) { return dist::get_world_size(s.host->torch()); });
   c.def("_is_initialized", [](const PyTorch& s) { return dist::is_initialized(s.host->torch()); });
   c.def("_ranks_are_pes", [](const PyTorch& s) { return dist::ranks_are_pes(s.host->torch()); });
-  c.def("_init_process_group", [](const PyTorch& s, const std::string& backend) {
+  c.def("_init_process_group",
+        [](const PyTorch& s, const std::string& backend, const std::vector<int>& rank_to_sip) {
+          Torch& torch = s.host->torch();
+          s.host->work([&] { dist::init_process_group(torch, backend, rank_to_sip); });
+        });
+  c.def("_yield", [](const PyTorch& s) {
     Torch& torch = s.host->torch();
-    s.host->work([&] { dist::init_process_group(torch, backend); });
+    s.host->work([&] { dist::cooperative_yield(torch); });
   });
   c.def("_configure", [](const PyTorch& s, const std::string& file, py::handle overrides) {
     dist::configure(s.host->torch(), file, words_of(overrides), collectives());
@@ -166,9 +172,15 @@ PyHandle launch_with_queues(const PyTorch& self, const std::string& name, const 
   return {self.host, host.work([&] { return dist::launch_body(torch, options, call.tensors, body); })};
 }
 
+/// Warnings are those of the `warnings` module, at the line that called into the package.
+void warn_in_python(const std::string& text) {
+  call_from_engine([&](Host*) { py::module_::import("kernbench._errors").attr("warn")(text); });
+}
+
 }  // namespace
 
 void bind_dist(py::module_& m) {
+  dist::set_warner(warn_in_python);
   py::class_<PyWork>(m, "Work", "A collective that was called.")
       .def(
           "wait",

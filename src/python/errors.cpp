@@ -29,7 +29,8 @@ void raise(const py::object& exception) {
 py::object spawn_exception(const dist::SpawnException& error) {
   py::dict errors;
   for (const auto& [rank, cause] : error.causes()) errors[py::int_(rank)] = to_python(cause);
-  py::object made = exception("SpawnException", error);
+  py::object made = class_named("SpawnException")(error.id(), error.where(), error.message(), error.hint(),
+                                                  class_named("spawn_text")(errors));
   made.attr("errors") = errors;
   PyException_SetCause(made.ptr(),
                        py::object(errors[py::int_(error.causes().begin()->first)]).release().ptr());

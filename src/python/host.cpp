@@ -296,6 +296,8 @@ void Call::run(tl::Context& context, Host* host) const {
     Recording& recording;
     ~End() { recording.end(); }
   } const end{*recording};
+  recording->data_source = data_source;
+  const Recording::Running running(recording);
   const py::object tl = py::cast(PyTl{recording});
   if (tl_at >= 0 && static_cast<std::size_t>(tl_at) <= args.size()) {
     refuse_suspended(kernel(*with_tl(args, tl_at, tl), **kwargs), kernel);

@@ -56,8 +56,10 @@ class Listening {
 /// Queues that plain launches of a context have.
 struct PlainWiring {
   std::string topology, mapper, group;
-  int world_size = 0;              // of group `pe`; 0: as many as there are
-  std::vector<std::string> rules;  // overrides of ccl.yaml: defaults.n_slots=8
+  int world_size = 0;               // of group `pe`; 0: as many as there are
+  std::vector<std::string> rules;   // overrides of ccl.yaml: defaults.n_slots=8
+  std::vector<PeCoord> ranks = {};  // on these PEs; empty: those of the mapper
+  std::optional<ccl::Links> links = {};
 };
 
 class Host : public std::enable_shared_from_this<Host> {
@@ -155,6 +157,7 @@ std::shared_ptr<py::object> hold(py::object object);
 struct PyTensor {
   HostPtr host;
   Tensor tensor;
+  std::shared_ptr<const NdArray> left;  // what it held when it was freed
 
   PyTensor(HostPtr h, Tensor t) : host(std::move(h)), tensor(std::move(t)) {}
   PyTensor(PyTensor&&) = default;
@@ -194,7 +197,8 @@ struct Call {
   py::tuple args;
   py::dict kwargs;
   std::vector<Tensor> tensors;
-  int tl_at = -1;  // among the positional arguments; −1: by keyword
+  int tl_at = -1;                       // among the positional arguments; −1: by keyword
+  py::object data_source = py::none();  // Recording::data_source
 
   /// Records it. `host` is where it was launched, or null.
   void run(tl::Context& context, Host* host) const;
@@ -215,6 +219,7 @@ class Raised : public py::error_already_set {
   std::string text_;
 };
 
+void bind_address(py::module_& m);
 void bind_machine(py::module_& m);
 void bind_placement(py::module_& m);
 void bind_tensor(py::module_& m);

@@ -25,6 +25,7 @@ PYBIND11_MODULE(_core, m) {
   kp::bind_tile(m);
   kp::bind_tl(m);
   kp::bind_byte_owners(m);
+  kp::bind_address(m);
   kp::bind_machine(m);
   kp::bind_placement(m);
   kp::bind_tensor(m);

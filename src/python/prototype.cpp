@@ -7,10 +7,12 @@
 #include "base/parse.hpp"
 #include "base/text.hpp"
 #include "base/yaml.hpp"
+#include "bench/run.hpp"
 #include "dist/state.hpp"
 #include "kernbench/distributed.hpp"
 #include "kernbench/error.hpp"
 #include "kernbench/run_bench.hpp"
+#include "python/collectives.hpp"
 #include "python/host.hpp"
 #include "python/registry.hpp"
 #include "runtime/launch.hpp"
@@ -59,7 +61,12 @@ ccl::Group group_of(const std::string& name) {
   throw InputError({"python.group", "", fmt::format("unknown group '{}'", name), "sip, cube, pe"});
 }
 
-ccl::PlanRequest request_of(const PlainWiring& wiring) { return {.group = group_of(wiring.group)}; }
+ccl::PlanRequest request_of(const PlainWiring& wiring) {
+  ccl::PlanRequest request{.group = group_of(wiring.group)};
+  if (!wiring.ranks.empty()) request.lanes = {wiring.ranks};
+  request.links = wiring.links;
+  return request;
+}
 
 ccl::Settings settings_of(const dist::State& state, const PlainWiring& wiring) {
   ccl::Settings settings = wiring.rules.empty() ? state.config().wiring(wiring.topology, wiring.mapper)
@@ -75,29 +82,37 @@ const dist::Wired& ready(Torch& torch, const PlainWiring& wiring) {
   return state.wirings().ready(settings_of(state, wiring), request_of(wiring));
 }
 
-/// Installs queues, waits for them, and lets plain launches of this context have them. Returns its members in rank order.
-py::list install_wiring(const PyTorch& self, const std::string& topology, const std::string& mapper,
-                        const std::string& group, int world_size, std::vector<std::string> rules) {
+/// Installs queues, waits for them, and lets plain launches of this context have them. Returns its members in rank order,
+/// and what each PE's directions lead to. With `links`, these are between `ranks`: [(rank, direction, rank)].
+py::tuple install_wiring(const PyTorch& self, const std::string& topology, const std::string& mapper,
+                         const std::string& group, int world_size, std::vector<std::string> rules,
+                         const std::vector<PeCoord>& ranks, py::handle links) {
   Host& host = *self.host;
   Torch& torch = host.torch();
-  const PlainWiring wiring{topology, mapper, group, world_size, std::move(rules)};
-  const auto& members = host.work([&]() -> const ccl::Members& {
-    const dist::Wired& wired = ready(torch, wiring);
-    for (const auto& request : std::vector(wired.installs)) torch.engine().wait(*request);
-    return wired.plan.members;
+  if (host.plain_wiring)
+    throw InputError({"ccl.installed", "install", "this engine has queues already",
+                      "install once on an engine; make another engine for other queues"});
+  PlainWiring wiring{topology, mapper, group, world_size, std::move(rules), ranks, std::nullopt};
+  if (!links.is_none()) wiring.links = links_from(links, ranks);
+  const dist::Wired& wired = *host.work([&] {
+    const dist::Wired& made = ready(torch, wiring);
+    for (const auto& request : std::vector(made.installs)) torch.engine().wait(*request);
+    return &made;
   });
   host.plain_wiring = wiring;
-  py::list lanes;
-  for (const auto& lane : members.lanes) lanes.append(py::cast(lane));
-  return lanes;
+  py::list lanes, ends;
+  for (const auto& lane : wired.plan.members.lanes) lanes.append(py::cast(lane));
+  for (const auto& pe : wired.plan.wiring.pes)
+    for (const auto& end : pe.ends) ends.append(py::make_tuple(pe.pe, end.direction, end.peer));
+  return py::make_tuple(lanes, ends);
 }
 
-/// (PE, direction, my_head, my_tail, peer_head_cache, peer_tail_cache) of every queue that is installed.
+/// (PE, direction, my_head, my_tail, peer_head_cache, peer_tail_cache, rx_base) of every queue that is installed.
 py::list queue_pointers(const PyTorch& self) {
   py::list all;
   for (const auto& q : dist::queue_counters(self.host->torch_to_look_at()))
     all.append(py::make_tuple(to_string(q.pe), q.direction, q.my_head, q.my_tail, q.peer_head_cache,
-                              q.peer_tail_cache));
+                              q.peer_tail_cache, q.rx_base.raw()));
   return all;
 }
 
@@ -110,7 +125,7 @@ py::tuple run_over(const PyTorch& self, const std::string& name, const std::vect
   const Options options = bench.read_options(words);
   BenchReport report(verify);
   Torch& torch = self.host->torch();
-  self.host->work([&] { bench.run(torch, options, report); });
+  self.host->work([&] { bench::run_over(bench, torch, options, report); });
   return py::make_tuple(report.text(), py::cast(report.outcome()), report.complaints());
 }
 

@@ -26,6 +26,16 @@ int instruction_of(PyFrameObject* frame) {
 
 }  // namespace
 
+namespace {
+thread_local std::weak_ptr<Recording> running;
+}
+
+std::shared_ptr<Recording> Recording::current() { return running.lock(); }
+void Recording::begin(std::weak_ptr<Recording> recording) { running = std::move(recording); }
+Recording::Running::Running(std::weak_ptr<Recording> recording)
+    : before_(std::exchange(running, std::move(recording))) {}
+Recording::Running::~Running() { running = std::move(before_); }
+
 Recording::Recording(tl::Environment environment)
     : own_(std::make_unique<tl::Context>(std::move(environment))), context_(own_.get()) {}
 

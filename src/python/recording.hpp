@@ -38,6 +38,24 @@ class Recording {
   Host* host() const { return host_; }
   bool is_over() const { return context_ == nullptr; }
   void end() { context_ = nullptr; }
+  /// The one that a kernel of this thread records with; null: none does.
+  static std::shared_ptr<Recording> current();
+  /// Where the numbers of tiles come from while the kernel is recorded: `source(value id)` gives an array, or raises.
+  /// None: nowhere.
+  py::object data_source = py::none();
+  /// Makes one the current one for as long as it lives.
+  class Running {
+   public:
+    explicit Running(std::weak_ptr<Recording> recording);
+    ~Running();
+    Running(const Running&) = delete;
+    Running& operator=(const Running&) = delete;
+
+   private:
+    std::weak_ptr<Recording> before_;
+  };
+  /// The same from now on, for contexts made alone.
+  static void begin(std::weak_ptr<Recording> recording);
 
  private:
   struct Code {
@@ -73,6 +91,17 @@ struct PyTile {
   const tl::Tile& get() const { return recording->context("a tile"), tile; }
 };
 
+/// A tile by its address, as programs make it: what lies there.
+struct PyTensorHandle {
+  std::string id;
+  std::uint64_t addr;
+  Shape shape;
+  DType dtype;
+  std::int64_t nbytes;
+  py::object data;
+  std::string space;
+};
+
 /// A command that can be waited for.
 struct PyOp {
   RecordingPtr recording;
@@ -89,6 +118,8 @@ struct PyShard {
   const tl::Shard& get() const { return recording->context("a shard"), shard; }
 };
 
+/// What lies at the address of a handle: loaded by the kernel that runs.
+PyTile loaded(const PyTensorHandle& handle);
 /// A tile or a number; TypeError if it is neither.
 tl::Operand operand_of(py::handle value);
 /// One slice per axis, and the axes that `None` puts in.

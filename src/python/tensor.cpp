@@ -12,7 +12,40 @@ namespace {
 
 using Class = py::class_<PyTensor>;
 
+/// A piece of a tensor with the physical address of its first byte.
+struct PlacedShard : ShardSpec {
+  std::uint64_t pa = 0;
+};
+
+std::vector<PlacedShard> shards_of(const Tensor& tensor) {
+  const runtime::Storage& storage = *tensor.state()->storage();
+  const runtime::Layout& layout = storage.layout;
+  std::vector<PlacedShard> placed;
+  std::size_t next = 0;
+  const auto specs = tensor.shards();
+  for (std::size_t h = 0; h < layout.holders().size(); ++h) {
+    const runtime::LayoutBlock& block = layout.blocks()[layout.holders()[h].block];
+    for (const runtime::LayoutTile& tile : layout.tiles(block))
+      placed.push_back({specs[next++], (storage.copies[h] + Bytes(tile.offset - block.offset)).raw()});
+  }
+  return placed;
+}
+
+/// Frees its memory. What it held can still be read if it is given: found without simulated time, and not larger than that.
+void free_tensor(PyTensor& self, std::int64_t kept_bytes) {
+  Tensor& tensor = self.get();
+  if (tensor.state()->is_freed()) return;
+  runtime::Engine& engine = self.host->torch().engine();
+  self.host->work([&] {
+    if (tensor.nbytes() <= kept_bytes && engine.options().data)
+      if (auto content = engine.peek(*tensor.state()))
+        self.left = std::make_shared<const NdArray>(std::move(*content));
+    tensor.state()->free();
+  });
+}
+
 py::array numpy(const PyTensor& self) {
+  if (self.left) return to_numpy(NdArray(*self.left));
   const Tensor& tensor = self.get();
   return to_numpy(self.host->work([&] { return tensor.numpy(); }));
 }
@@ -88,7 +121,7 @@ void bind_attributes(Class& c) {
   c.def_property_readonly("sip", [](const PyTensor& t) { return t.get().sip(); });
   c.def_property_readonly("dp", [](const PyTensor& t) { return t.get().dp(); });
   c.def_property_readonly(
-      "shards", [](const PyTensor& t) { return t.get().shards(); }, "What each PE holds.");
+      "shards", [](const PyTensor& t) { return shards_of(t.get()); }, "What each PE holds.");
   c.def_property_readonly(
       "ptr", [](const PyTensor& t) { return t.get().ptr(); }, "What a kernel gets for it: its virtual base.");
   c.def("data_ptr", [](const PyTensor& t) { return t.get().ptr().address(); });
@@ -103,6 +136,7 @@ void bind_attributes(Class& c) {
 }
 
 void bind_content(Class& c) {
+  c.def("_free", &free_tensor, py::arg("kept_bytes"));
   c.def("numpy", &numpy,
         "Reads all of it, once everything before it in the stream is done. The array is yours.");
   c.def("copy_", &copy_, py::arg("source"),
@@ -274,6 +308,8 @@ void bind_shard_spec(py::module_& m) {
         return fmt::format("ShardSpec(sip={}, cube={}, pe={}, offset_bytes={}, nbytes={})", s.sip, s.cube,
                            s.pe, s.offset_bytes.count(), s.nbytes.count());
       });
+  py::class_<PlacedShard, ShardSpec>(m, "PlacedShard", "A piece of a tensor that lies in a memory.")
+      .def_readonly("pa", &PlacedShard::pa, "The physical address of its first byte.");
 }
 
 }  // namespace

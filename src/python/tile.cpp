@@ -7,8 +7,17 @@
 
 namespace kernbench::python {
 
+PyTile loaded(const PyTensorHandle& handle) {
+  const auto recording = Recording::current();
+  if (!recording || recording->is_over())
+    throw py::type_error("a TensorHandle is used as a tile, but no kernel is being recorded");
+  return {recording, recording->at_line().load(tl::Ptr(handle.addr), tl::Dims(handle.shape), handle.dtype)};
+}
+
 tl::Operand operand_of(py::handle value) {
   if (py::isinstance<PyTile>(value)) return tl::Operand(value.cast<const PyTile&>().get());
+  if (py::isinstance<PyTensorHandle>(value))
+    return tl::Operand(loaded(value.cast<const PyTensorHandle&>()).tile);
   tl::Operand number;
   if (!number_of(value, number))
     throw py::type_error(
@@ -78,8 +87,8 @@ PyTile get_item(const PyTile& self, const py::object& key) {
 py::object binary(MathOp op, const PyTile& self, py::handle other, bool swapped) {
   tl::Context& tl = self.recording->at_line();
   tl::Operand operands[2] = {tl::Operand(self.get()), {}};
-  if (py::isinstance<PyTile>(other))
-    operands[1] = tl::Operand(other.cast<const PyTile&>().get());
+  if (py::isinstance<PyTile>(other) || py::isinstance<PyTensorHandle>(other))
+    operands[1] = operand_of(other);
   else if (!number_of(other, operands[1]))
     return py::reinterpret_borrow<py::object>(Py_NotImplemented);
   if (swapped) std::swap(operands[0], operands[1]);
@@ -170,9 +179,56 @@ void bind_views(py::class_<PyTile>& tile) {
   });
 }
 
+/// Where it was loaded from or received to, and which memory that is; a tile that was computed is in scratch and has
+/// address 0.
+std::pair<std::uint64_t, std::string> place_of(const PyTile& self) {
+  const isa::Program& program = self.recording->context("a tile").program();
+  const isa::ValueId id = self.get().id();
+  const isa::Value& value = program.value(id);
+  if (value.kind == isa::ValueKind::reference) return {program.address(id), "hbm"};
+  if (value.producer == isa::kNone) return {0, "tcm"};
+  const isa::Command& command = program.command(value.producer);
+  if (value.kind == isa::ValueKind::placed) {
+    constexpr const char* kNames[] = {"tcm", "sram", "hbm"};
+    return {program.address(id), kNames[static_cast<std::size_t>(program.destination_space(command))]};
+  }
+  if (command.kind == isa::CommandKind::dma_read && value.kind == isa::ValueKind::tile &&
+      command.place != isa::kNone)
+    return {program.address(command), "hbm"};
+  return {0, "tcm"};
+}
+
+void bind_tensor_handle(py::module_& m) {
+  py::class_<PyTensorHandle>(m, "TensorHandle", "A tile by its address: what lies there.")
+      .def(py::init([](std::string id, std::uint64_t addr, const Shape& shape, DType dtype,
+                       std::int64_t nbytes, py::object data, std::string space) {
+             if (nbytes != shape.elements() * itemsize(dtype))
+               throw py::value_error(fmt::format("TensorHandle '{}': {} bytes, but {}{} has {}", id, nbytes,
+                                                 to_string(dtype), to_string(shape),
+                                                 shape.elements() * itemsize(dtype)));
+             space_of(space);
+             return PyTensorHandle{std::move(id),   addr, shape, dtype, nbytes, std::move(data),
+                                   std::move(space)};
+           }),
+           py::kw_only(), py::arg("id"), py::arg("addr"), py::arg("shape"), py::arg("dtype"),
+           py::arg("nbytes"), py::arg("data") = py::none(), py::arg("space") = "hbm")
+      .def_readonly("id", &PyTensorHandle::id)
+      .def_readonly("addr", &PyTensorHandle::addr)
+      .def_readonly("shape", &PyTensorHandle::shape)
+      .def_readonly("dtype", &PyTensorHandle::dtype)
+      .def_readonly("nbytes", &PyTensorHandle::nbytes)
+      .def_readonly("data", &PyTensorHandle::data)
+      .def_readonly("space", &PyTensorHandle::space)
+      .def("__repr__", [](const PyTensorHandle& h) {
+        return fmt::format("<TensorHandle '{}' {}{} at {:#x} in {}>", h.id, to_string(h.dtype),
+                           to_string(h.shape), h.addr, h.space);
+      });
+}
+
 }  // namespace
 
 void bind_tile(py::module_& m) {
+  bind_tensor_handle(m);
   py::class_<PyTile> tile(
       m, "Tile",
       "A value of the kernel that is being recorded: immutable, computed later. Operators, NumPy "
@@ -184,12 +240,28 @@ void bind_tile(py::module_& m) {
   tile.def_property_readonly(
       "nbytes", [](const PyTile& x) { return x.get().shape().elements() * itemsize(x.get().dtype()); });
   tile.def_property_readonly("id", [](const PyTile& x) { return x.get().id(); });
+  tile.def_property_readonly(
+      "addr", [](const PyTile& x) { return place_of(x).first; },
+      "Where it was loaded from or received to; 0 of a tile that was computed.");
+  tile.def_property_readonly(
+      "space", [](const PyTile& x) { return place_of(x).second; },
+      "The memory of that address: hbm, tcm, sram.");
+  tile.def_property_readonly(
+      "data",
+      [](const PyTile& x) -> py::object {
+        if (x.recording->data_source.is_none()) return py::none();
+        const tl::Tile copy = x.recording->at_line().copy(x.get());
+        return x.recording->data_source(copy.id());
+      },
+      "In the functional runner the array; else None, for a kernel is recorded before anything is computed.");
+  tile.def(py::init(&loaded), py::arg("handle"));
   tile.def("__bool__", &refuse_truth);
   tile.def("__repr__", &repr);
   tile.attr("__hash__") = py::none();
   tile.attr("__array_ufunc__") = py::none();  // a NumPy number beside a tile leaves the operation to the tile
   bind_operators(tile);
   bind_views(tile);
+  py::implicitly_convertible<PyTensorHandle, PyTile>();
   py::class_<PyOp>(m, "Op", "A command that tl.wait can wait for.")
       .def_property_readonly("command", [](const PyOp& op) { return op.op.command(); });
   py::class_<PyPending, PyTile>(m, "PendingTile",

@@ -16,7 +16,8 @@ PyTile made(const PyTl& self, tl::Tile tile) { return {self.recording, tile}; }
 PyOp made(const PyTl& self, tl::Op op) { return {self.recording, op}; }
 PyShard made(const PyTl& self, tl::Shard shard) { return {self.recording, std::move(shard)}; }
 
-const tl::Tile& tile_of(py::handle value, const char* what) {
+tl::Tile tile_of(py::handle value, const char* what) {
+  if (py::isinstance<PyTensorHandle>(value)) return loaded(value.cast<const PyTensorHandle&>()).tile;
   if (!py::isinstance<PyTile>(value))
     throw py::type_error(fmt::format("{} is a tile, not {}", what, Py_TYPE(value.ptr())->tp_name));
   return value.cast<const PyTile&>().get();
@@ -173,9 +174,10 @@ PyTile load(const PyTl& self, py::handle ptr, const tl::Dims& shape, DType dtype
   return made(self, tl.load(ptr_of(ptr), shape, dtype));
 }
 
-PyOp store(const PyTl& self, py::handle ptr, py::handle tile, const tl::Dims& strides, py::handle mask) {
+PyOp store(const PyTl& self, py::handle ptr, py::handle tile, const tl::Dims& strides, py::handle mask,
+           py::handle older) {
   tl::Context& tl = at_line(self);
-  return made(self, tl.store(ptr_of(ptr), tile_of(tile, "what is stored"),
+  return made(self, tl.store(ptr_of(ptr), tile_of(either(tile, older, "store", "a tile"), "what is stored"),
                              {.strides = strides, .mask = tile_or_none(mask, "mask")}));
 }
 
@@ -214,12 +216,12 @@ PyOp composite(const PyTl& self, const std::string& op, const PyTile& a, const P
 }
 
 void bind_memory(Class& c) {
-  c.def("load", &load, py::arg("ptr"), py::arg("shape"), py::arg("dtype"), py::arg("strides") = py::none(),
-        py::arg("mask") = py::none(), py::arg("other") = 0.0,
+  c.def("load", &load, py::arg("ptr"), py::arg("shape"), py::arg("dtype") = "f16",
+        py::arg("strides") = py::none(), py::arg("mask") = py::none(), py::arg("other") = 0.0,
         "A tile from memory. Strides are in elements; lanes that the mask turns off are not read and hold "
         "`other`.");
-  c.def("store", &store, py::arg("ptr"), py::arg("tile"), py::arg("strides") = py::none(),
-        py::arg("mask") = py::none(),
+  c.def("store", &store, py::arg("ptr"), py::arg("tile") = py::none(), py::arg("strides") = py::none(),
+        py::arg("mask") = py::none(), py::kw_only(), py::arg("handle") = py::none(),
         "Writes a tile to memory, converted to the tensor's dtype; strides in elements.");
   c.def(
       "ref",
@@ -297,6 +299,18 @@ void bind_elementwise(Class& c) {
             return made(s, at_line(s).math(op, operands));
           },
           py::arg("a"), py::arg("b"), doc.c_str());
+    else if (op == MathOp::clamp)
+      c.def(
+          name.c_str(),
+          [op](const PyTl& s, py::handle x, py::handle least, py::handle most, py::handle min,
+               py::handle max) {
+            const tl::Operand operands[] = {operand_of(x),
+                                            operand_of(either(least, min, "clamp", "a least value")),
+                                            operand_of(either(most, max, "clamp", "a largest value"))};
+            return made(s, at_line(s).math(op, operands));
+          },
+          py::arg("x"), py::arg("least") = py::none(), py::arg("most") = py::none(), py::kw_only(),
+          py::arg("min") = py::none(), py::arg("max") = py::none(), doc.c_str());
     else
       c.def(
           name.c_str(),
@@ -304,16 +318,9 @@ void bind_elementwise(Class& c) {
             const tl::Operand operands[] = {operand_of(a), operand_of(b), operand_of(third)};
             return made(s, at_line(s).math(op, operands));
           },
-          op == MathOp::where   ? py::arg("mask")
-          : op == MathOp::clamp ? py::arg("x")
-                                : py::arg("a"),
-          op == MathOp::where   ? py::arg("a")
-          : op == MathOp::clamp ? py::arg("least")
-                                : py::arg("b"),
-          op == MathOp::where   ? py::arg("b")
-          : op == MathOp::clamp ? py::arg("most")
-                                : py::arg("c"),
-          doc.c_str());
+          op == MathOp::where ? py::arg("mask") : py::arg("a"),
+          op == MathOp::where ? py::arg("a") : py::arg("b"),
+          op == MathOp::where ? py::arg("b") : py::arg("c"), doc.c_str());
   }
 }
 
@@ -357,8 +364,13 @@ PyOp send(const PyTl& self, py::handle direction, py::handle tile, py::handle di
   tl::Context& tl = at_line(self);
   const auto to = text_of(either(direction, dir, "send", "a direction"), "a direction");
   if (!space.is_none()) space_of(text_of(space, "space"));
-  if (src_addr.is_none())
-    return made(self, tl.send(to, tile_of(either(tile, src, "send", "a tile"), "a message")));
+  if (src_addr.is_none()) {
+    const py::handle message = either(tile, src, "send", "a tile");
+    if (!py::isinstance<PyTensorHandle>(message))
+      return made(self, tl.send(to, tile_of(message, "a message")));
+    const auto& handle = message.cast<const PyTensorHandle&>();
+    return made(self, tl.send(to, tl.ref(tl::Ptr(handle.addr), tl::Dims(handle.shape), handle.dtype)));
+  }
   const DType type = dtype.is_none() ? DType::f16 : dtype_of(dtype);
   if (shape.is_none() && nbytes.is_none()) refuse("send(src_addr=…) needs a shape or nbytes");
   const std::int64_t flat[] = {shape.is_none() ? nbytes.cast<std::int64_t>() / itemsize(type) : 0};
@@ -367,18 +379,23 @@ PyOp send(const PyTl& self, py::handle direction, py::handle tile, py::handle di
 }
 
 struct Received {
-  std::string direction;
+  std::string direction;  // empty: any
   tl::Dims shape;
   DType dtype;
   tl::RecvOptions options;
 };
 
+tl::Dims scalar_dims() { return tl::Dims(std::span<const std::int64_t>()); }
+
 Received received(const char* call, py::handle direction, const tl::Dims& shape, py::handle dtype,
-                  py::handle dir, py::handle dst_addr, py::handle dst_space) {
-  Received r{std::string(text_of(either(direction, dir, call, "a direction"), "a direction")),
-             shape,
+                  py::handle dir, py::handle dst_addr, py::handle dst_space, bool any = false) {
+  const bool from_any = any && direction.is_none() && dir.is_none();
+  Received r{from_any ? std::string()
+                      : std::string(text_of(either(direction, dir, call, "a direction"), "a direction")),
+             shape.given() ? shape : scalar_dims(),
              dtype_of(dtype),
              {}};
+  if (from_any && !dst_addr.is_none()) refuse(fmt::format("{}(dst_addr=…) needs a direction", call));
   if (!dst_addr.is_none()) r.options.dst_addr = ptr_of(dst_addr);
   if (!dst_space.is_none()) r.options.dst_space = space_of(text_of(dst_space, "dst_space"));
   return r;
@@ -394,12 +411,13 @@ void bind_queues(Class& c) {
       "recv",
       [](const PyTl& s, py::handle direction, const tl::Dims& shape, py::handle dtype, py::handle dir,
          py::handle dst_addr, py::handle dst_space) {
-        const auto r = received("recv", direction, shape, dtype, dir, dst_addr, dst_space);
+        const auto r = received("recv", direction, shape, dtype, dir, dst_addr, dst_space, true);
+        if (r.direction.empty()) return made(s, at_line(s).recv_any(r.shape, r.dtype));
         return made(s, at_line(s).recv(r.direction, r.shape, r.dtype, r.options));
       },
-      py::arg("direction") = none, py::arg("shape") = none, py::arg("dtype") = none, py::kw_only(),
+      py::arg("direction") = none, py::arg("shape") = none, py::arg("dtype") = "f16", py::kw_only(),
       py::arg("dir") = none, py::arg("dst_addr") = none, py::arg("dst_space") = none,
-      "The oldest message from that direction. With dst_addr it is moved there.");
+      "The oldest message from that direction, or without one from any. With dst_addr it is moved there.");
   c.def(
       "recv_async",
       [](const PyTl& s, py::handle direction, const tl::Dims& shape, py::handle dtype, py::handle dir,
@@ -407,7 +425,7 @@ void bind_queues(Class& c) {
         const auto r = received("recv_async", direction, shape, dtype, dir, dst_addr, dst_space);
         return PyPending{{s.recording, at_line(s).recv_async(r.direction, r.shape, r.dtype, r.options)}};
       },
-      py::arg("direction") = none, py::arg("shape") = none, py::arg("dtype") = none, py::kw_only(),
+      py::arg("direction") = none, py::arg("shape") = none, py::arg("dtype") = "f16", py::kw_only(),
       py::arg("dir") = none, py::arg("dst_addr") = none, py::arg("dst_space") = none,
       "The same, without waiting for the message. What uses the tile waits for it, and so does tl.wait, "
       "which "
@@ -459,7 +477,12 @@ void bind_recording(Class& c) {
         py::arg("queues") = py::none(), py::arg("shards") = py::list(), py::arg("scalars") = py::none(),
         "A context alone, to record a kernel without any machine: see run_kernel.");
   c.def(
-      "begin", [](const PyTl& s) { s.recording->context("tl").begin(); }, "Starts a new program.");
+      "begin",
+      [](const PyTl& s) {
+        s.recording->context("tl").begin();
+        Recording::begin(s.recording);
+      },
+      "Starts a new program.");
   c.def(
       "finish", [](const PyTl& s) { s.recording->context("tl").finish(); },
       "Checks the scratch of the program.");

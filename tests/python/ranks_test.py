@@ -105,7 +105,7 @@ def test_both_ranks_fail_before_they_wait_for_anything_later():
         with pytest.raises(kb.SpawnException) as caught:
             torch.multiprocessing.spawn(fn, nprocs=2)
         assert str(caught.value.errors[0]) == "rank 0" and caught.value.__cause__ is caught.value.errors[0]
-        assert str(caught.value) == "spawn: rank 0: ValueError: rank 0"  # where, the tracebacks say
+        assert str(caught.value) == "spawn failed on ranks [0]: rank 0 raised ValueError('rank 0')"  # where, the tracebacks say
 
 
 def test_a_rank_that_is_stopped_gets_what_except_exception_does_not_swallow():

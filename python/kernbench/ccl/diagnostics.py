@@ -31,8 +31,10 @@ def log_recv(*, t_ns, receiver, direction, nbytes):
 
 
 def pointer_dump(engine):
-    """The pointers of every queue: one line for each PE and direction."""
+    """The pointers of every queue, and where messages arrive: one line for each PE and direction."""
     from .install import _torch_of
-    lines = [f"{pe} {direction}: my_head={my_head} my_tail={my_tail} peer_head_cache={peer_head} peer_tail_cache={peer_tail}"
-             for pe, direction, my_head, my_tail, peer_head, peer_tail in _torch_of(engine)._queue_pointers()]
+    from ..policy.address.phyaddr import PhysAddr
+    lines = [f"{pe} {direction}: my_head={my_head} my_tail={my_tail} peer_head_cache={peer_head} peer_tail_cache={peer_tail} "
+             f"rx_base={PhysAddr.decode(rx_base)}"
+             for pe, direction, my_head, my_tail, peer_head, peer_tail, rx_base in _torch_of(engine)._queue_pointers()]
     return "\n".join(lines)

@@ -2,14 +2,9 @@
 import dataclasses
 
 from .._errors import InputError
-from ..sim_engine.engine import GraphEngine
+from ..sim_engine.engine import Completion, GraphEngine
 from .context import RuntimeContext
 from .types import resolve_device
-
-
-@dataclasses.dataclass
-class Completion:
-    ok: bool
 
 
 @dataclasses.dataclass

@@ -1,14 +1,14 @@
 """`RuntimeContext`: the context of a host program, with the prototype's habits."""
 import contextvars
+import weakref
 
 import numpy as np
 
 from .. import _core
 from .._distributed import Distributed, Multiprocessing
-from .._errors import SpawnException
 from .._kernels import name_of, place_of_tl
 from .._torch import Accelerator, Ahbm
-from ..sim_engine.engine import GraphEngine
+from ..sim_engine.engine import trace_of
 from .tensor import HostTensor
 from .types import resolve_device
 
@@ -16,28 +16,8 @@ from .types import resolve_device
 current_context = contextvars.ContextVar("kernbench_context", default=None)
 
 
-class _Multiprocessing(Multiprocessing):
-    """A failure in one rank, or of one kind, also has the class of what was raised."""
-
-    def spawn(self, fn, args=(), nprocs=1, join=True, **ignored):
-        try:
-            super().spawn(fn, args, nprocs)
-        except SpawnException as error:
-            raise _also_as(error) from error.__cause__
-
-
-def _also_as(error):
-    kinds = {type(cause) for cause in error.errors.values()}
-    if len(kinds) != 1 or issubclass(next(iter(kinds)), SpawnException):
-        return error
-    kind = kinds.pop()
-    try:
-        both = type(f"SpawnException({kind.__name__})", (SpawnException, kind), {"__init__": SpawnException.__init__})
-        made = both(error.id, error.where, error.message, error.hint, str(error))
-    except TypeError:  # two layouts that do not go together
-        return error
-    made.errors = error.errors
-    return made
+#: What is kept of a tensor whose memory `cleanup` gives back, so that it can still be read.
+_KEPT_BYTES = 64 << 20
 
 
 class RuntimeContext:
@@ -52,6 +32,7 @@ class RuntimeContext:
         if self.target_device.text != "all":
             self._torch._select_devices(self.target_device.text)
         self._tokens = []
+        self._tensors = weakref.WeakSet()
 
     # ── with ──
 
@@ -63,27 +44,39 @@ class RuntimeContext:
         current_context.reset(self._tokens.pop())
         if kind is None:
             self._torch.synchronize()
+            self.cleanup()
         return False
+
+    def cleanup(self):
+        """Gives back the memory of this context's tensors. What those of up to 64 MiB held can still be read. A second call does
+        nothing."""
+        tensors, self._tensors = list(self._tensors), weakref.WeakSet()
+        for tensor in tensors:
+            tensor._free(_KEPT_BYTES)
 
     # ── tensors ──
 
-    def empty(self, shape, dtype="f16", dp=None, name=""):
-        return self._torch.empty(shape, dtype, dp, name or "")
+    def _made(self, tensor):
+        self._tensors.add(tensor)
+        return tensor
 
-    def zeros(self, shape, dtype="f16", dp=None, name=""):
-        return self._torch.zeros(shape, dtype, dp, name or "")
+    def empty(self, shape, dtype="f16", dp=None, name="", mem="hbm"):
+        return self._made(self._torch.empty(shape, dtype, dp, name or "", mem))
 
-    def ones(self, shape, dtype="f16", dp=None, name=""):
-        return self._torch.full(shape, 1, dtype, dp, name or "")
+    def zeros(self, shape, dtype="f16", dp=None, name="", mem="hbm"):
+        return self._made(self._torch.zeros(shape, dtype, dp, name or "", mem))
 
-    def full(self, shape, fill_value=0.0, dtype="f16", dp=None, name="", value=None):
-        return self._torch.full(shape, fill_value if value is None else value, dtype, dp, name or "")
+    def ones(self, shape, dtype="f16", dp=None, name="", mem="hbm"):
+        return self._made(self._torch.full(shape, 1, dtype, dp, name or "", mem))
 
-    def from_numpy(self, array, dp=None, name="", dtype=None):
-        """With a policy a tensor on the machine, without one a host tensor."""
-        if dp is None:
+    def full(self, shape, fill_value=0.0, dtype="f16", dp=None, name="", value=None, mem="hbm"):
+        return self._made(self._torch.full(shape, fill_value if value is None else value, dtype, dp, name or "", mem))
+
+    def from_numpy(self, array, dp=None, name="", dtype=None, mem=None):
+        """With a policy or a memory a tensor on the machine, without either a host tensor."""
+        if dp is None and mem is None:
             return HostTensor(np.array(array), dtype, name or "")
-        return self._torch.from_numpy(array, dp, name or "", dtype=dtype)
+        return self._made(self._torch.from_numpy(array, dp, name or "", dtype=dtype, mem=mem or "hbm"))
 
     def tensor(self, data, dtype=None, name=""):
         return HostTensor(np.array(data), dtype, name)
@@ -93,7 +86,7 @@ class RuntimeContext:
     ahbm = property(lambda self: Ahbm(self._torch))
     accelerator = property(lambda self: Accelerator(self._torch))
     distributed = property(lambda self: Distributed(self._torch))
-    multiprocessing = property(lambda self: _Multiprocessing(self._torch))
+    multiprocessing = property(lambda self: Multiprocessing(self._torch))
 
     # ── launches ──
 
@@ -115,15 +108,13 @@ class RuntimeContext:
 
     def _launch_on(self, sip, name, kernel, args, kwargs, grid):
         torch = self._torch
-        before = torch._current_device()
-        moves = sip is not None and not torch._ranks_are_pes() and sip != before
-        if moves:
-            torch._set_device(sip)
+        if sip is None or torch._ranks_are_pes():
+            return torch._launch(name or name_of(kernel), kernel, args, kwargs, place_of_tl(kernel), grid)
+        before = torch._on_device(torch._device_of_sip(sip))
         try:
             return torch._launch(name or name_of(kernel), kernel, args, kwargs, place_of_tl(kernel), grid)
         finally:
-            if moves:
-                torch._set_device(before)
+            torch._on_device(before)
 
     def wait(self, handle, _meta=None):
         if isinstance(handle, (list, tuple)):
@@ -139,17 +130,17 @@ class RuntimeContext:
 
     def install_ipcq(self, *, algorithm=None, world_size_override=None, **ignored):
         """Installs the queues of an algorithm of the current folder's `ccl.yaml`; plain launches have them from then on."""
-        from ..ccl.install import install_ipcq, load_ccl_config, resolve_algorithm_config
+        from ..ccl.install import install, load_ccl_config, resolve_algorithm_config
         cfg = resolve_algorithm_config(load_ccl_config(), algorithm)
         if world_size_override is not None:
             cfg["world_size"] = world_size_override
-        return install_ipcq(self.engine, self.spec, cfg)
+        return install(self.engine, cfg)
 
     # ── what happened ──
 
     @property
     def traces(self):
-        return [_trace(t) for t in self._torch.traces]
+        return [trace_of(t) for t in self._torch.traces]
 
     @property
     def op_log(self):
@@ -163,9 +154,3 @@ class RuntimeContext:
         if name.startswith("__"):
             raise AttributeError(name)
         return getattr(self.__dict__["_torch"], name)
-
-
-def _trace(trace):
-    phase = "kernel" if trace.phase == "launch" else trace.phase
-    return {"phase": phase, "name": trace.name, "sip": trace.sip, "total_ns": trace.total_ns, "pe_exec_ns": trace.pe_exec_ns,
-            "network_ns": trace.network_ns, "queued_ns": trace.queued_ns}

@@ -1,23 +1,70 @@
 """Tensors: on the host, or placed on a machine."""
+import dataclasses
+
 import numpy as np
 
 from .. import _core
 
 
-class _Handle:
+@dataclasses.dataclass(frozen=True)
+class TensorShard:
+    """A piece of a tensor in the memory of a PE."""
+
+    sip: int
+    cube: int
+    pe: int
+    pa: int             #: the physical address of its first byte
+    nbytes: int
+    offset_bytes: int   #: in the tensor
+
+
+@dataclasses.dataclass(frozen=True)
+class TensorHandle:
     """Where a tensor lies."""
 
-    def __init__(self, tensor):
-        self.shards = tensor.shards
-        self.va_base = int(tensor.ptr)
-        self.shape, self.dtype, self.name = tensor.shape, tensor.dtype, tensor.name
+    name: str
+    shape: tuple
+    dtype: str
+    shards: list
+    va_base: int = 0    #: its first virtual address; 0: it has none
 
     def __repr__(self):
         return f"<{len(self.shards)} shards of '{self.name}'>"
 
 
-def _to(tensor, device=None, **_):
+def _handle_of(tensor):
+    shards = [TensorShard(s.sip, s.cube, s.pe, s.pa, s.nbytes, s.offset_bytes) for s in tensor.shards]
+    return TensorHandle(tensor.name, tensor.shape, tensor.dtype, shards, int(tensor.ptr))
+
+
+def deploy_tensor(*, name, shape, dtype, placement, allocators, mem_kind="hbm", va_allocator=None):
+    """Takes memory for every shard of a placement from the allocators of their PEs: {(sip, cube, pe): PEMemAllocator}. Nothing is
+    mapped: launches do that. Where a memory is full, nothing stays taken."""
+    if mem_kind not in ("hbm", "tcm"):
+        raise ValueError(f"mem_kind is 'hbm' or 'tcm', not '{mem_kind}'")
+    taken, shards, va_base = [], [], 0
+    try:
+        for spec in placement:
+            at = (spec.sip, spec.cube, spec.pe)
+            if at not in allocators:
+                raise ValueError(f"tensor '{name}' has a shard on sip{spec.sip}.cube{spec.cube}.pe{spec.pe}, for which there is no allocator")
+            memory = allocators[at]
+            address = getattr(memory, f"alloc_{mem_kind}")(spec.nbytes)
+            taken.append((getattr(memory, f"free_{mem_kind}"), address, spec.nbytes))
+            shards.append(TensorShard(*at, address.encode(), spec.nbytes, spec.offset_bytes))
+        if va_allocator is not None:
+            va_base = va_allocator.alloc(max(spec.offset_bytes + spec.nbytes for spec in placement))
+    except Exception:
+        for free, address, nbytes in taken:
+            free(address, nbytes)
+        raise
+    return TensorHandle(name, tuple(shape), _core.dtype_of(dtype), shards, va_base)
+
+
+def _to(tensor, device=None, dp_policy=None, **_):
     """Itself: it lies on the machine already, whatever the device is called."""
+    if dp_policy is not None or isinstance(device, _core.DPPolicy):
+        raise TypeError(f"to(dp_policy=…) of tensor '{tensor.name}': a tensor is placed when it is made, as in zeros(shape, dp=policy)")
     try:
         dtype = None if device is None else _core.dtype_of(device)
     except (TypeError, ValueError):
@@ -27,7 +74,8 @@ def _to(tensor, device=None, **_):
     raise TypeError(f"to({dtype}) of a tensor of {tensor.dtype}: it converts nothing; use copy_ into a tensor of that dtype")
 
 
-for _name, _member in {"_handle": property(_Handle), "_host_buffer": property(lambda tensor: None), "to": _to,
+for _name, _member in {"_handle": property(_handle_of), "va": property(lambda tensor: int(tensor.ptr)),
+                       "data": property(lambda tensor: tensor.numpy()), "_host_buffer": property(lambda tensor: None), "to": _to,
                        "cpu": lambda tensor: HostTensor(tensor.numpy(), tensor.dtype, tensor.name)}.items():
     setattr(_core.Tensor, _name, _member)
 
@@ -59,6 +107,15 @@ class Tensor(metaclass=_Meta):
         if self._host_buffer is None:
             self._host_buffer = np.zeros(self.shape, _numpy_dtype(self.dtype))
         return self._host_buffer
+
+    #: What `numpy` gives.
+    data = property(numpy)
+
+    #: A host tensor has no virtual address.
+    va = 0
+
+    def to(self, device=None, dp_policy=None, **_):
+        return _to(self, device, dp_policy)
 
     def copy_(self, source):
         """Takes over the values of another tensor or array of its shape, converted to its dtype."""

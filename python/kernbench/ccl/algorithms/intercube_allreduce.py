@@ -6,6 +6,12 @@ TOPO_NAME_TO_KIND = {"ring_1d": 0, "torus_2d": 1, "mesh_2d": 1, "mesh_2d_no_wrap
 RING, TORUS, MESH = 0, 1, 2
 
 
+def kernel_args(world_size, n_elem, kernel_cube_w=4, kernel_cube_h=4, kernel_n_sips=1, kernel_sip_rank=0, kernel_sip_topo_kind=0,
+                kernel_sip_topo_w=1, kernel_sip_topo_h=1, **_):
+    return (n_elem, kernel_cube_w, kernel_cube_h, kernel_n_sips, kernel_sip_rank, kernel_sip_topo_kind, kernel_sip_topo_w,
+            kernel_sip_topo_h)
+
+
 def kernel(t, n_elem, cube_w, cube_h, n_sips, sip_rank, sip_topo_kind, sip_topo_w, sip_topo_h, tl):
     cube = tl.program_id(1)
     x, y = cube % cube_w, cube // cube_w

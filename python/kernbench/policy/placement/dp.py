@@ -1,5 +1,6 @@
 """Placement by the prototype's names."""
 import dataclasses
+import math
 
 from ... import _core
 from ..._core import DPPolicy, ShardSpec
@@ -41,12 +42,20 @@ def replicate(*, shape, itemsize, num_pe):
 
 
 def _dealt(split, shape, itemsize, num_pe, tile_m, tile_k):
-    """Tiles in the order in which they are dealt: the first to PE 0, the second to PE 1 …"""
+    """Tiles in the order in which they are dealt: the first to PE 0, the second to PE 1 … Their offset is where they begin in
+    the row-major tensor."""
     hands = {}
     for piece in _of_one_cube(split, shape, itemsize, num_pe, (tile_m, tile_k)):
         hands.setdefault(piece.local_pe, []).append(piece)
     rounds = max(map(len, hands.values()), default=0)
-    return [hands[pe][k] for k in range(rounds) for pe in sorted(hands) if k < len(hands[pe])]
+    dealt = [hands[pe][k] for k in range(rounds) for pe in sorted(hands) if k < len(hands[pe])]
+    *rows, columns = shape
+    tile_rows, tile_columns = math.prod(rows) // tile_m, columns // tile_k
+    # Column-major counts along a row of tiles fastest, row-major down a column.
+    order = ([(m, k) for m in range(tile_rows) for k in range(tile_columns)] if split == "tiled_column_major"
+             else [(m, k) for k in range(tile_columns) for m in range(tile_rows)])
+    return [dataclasses.replace(piece, offset_bytes=(m * tile_m * columns + k * tile_k) * itemsize)
+            for piece, (m, k) in zip(dealt, order)]
 
 
 def tiled_column_major(*, shape, itemsize, num_pe, tile_m, tile_k):

@@ -1,0 +1,1 @@
+"""Physical and virtual addresses by the names of the earlier prototype."""

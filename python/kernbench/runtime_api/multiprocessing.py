@@ -1,0 +1,4 @@
+"""What a failed `spawn` raises."""
+from .._errors import SpawnException
+
+__all__ = ["SpawnException"]
