@@ -140,6 +140,16 @@ class Traffic::Sender {
 Traffic::Traffic(device::Device& device, const TrafficSpec& spec) : device_(device), spec_(spec) {
   spec_.over_cubes ? find_cubes() : find_routers();
   check();
+  find_hot_spot();
+}
+
+void Traffic::find_hot_spot() {
+  const auto from_middle = [&](const TrafficNode& node) {
+    const int x = 2 * node.x - (w_ - 1), y = 2 * node.y - (h_ - 1);
+    return x * x + y * y;
+  };
+  const auto nearest = std::ranges::min_element(nodes_, {}, from_middle);
+  hot_spot_ = static_cast<int>(nearest - nodes_.begin());
 }
 
 void Traffic::find_routers() {

@@ -48,6 +48,8 @@ class Traffic {
   Traffic(device::Device& device, const TrafficSpec& spec);
 
   const std::vector<TrafficNode>& nodes() const { return nodes_; }
+  /// Which of them is the hot spot.
+  int hot_spot() const { return hot_spot_; }
   /// The rate of a node at a load of 1: of a router what one link carries, of a cube what one of its ports does.
   Bandwidth full_rate() const { return rate_; }
   /// How many times what it can carry the busiest link is asked for at a load of 1, headers and all.
@@ -67,12 +69,13 @@ class Traffic {
   void find_cubes();
   void check() const;
   std::vector<int> targets_of(int node) const;
-  int hot_spot() const { return static_cast<int>(nodes_.size() / 2); }
+  void find_hot_spot();
   Time longest_way() const;
 
   device::Device& device_;
   const TrafficSpec spec_;
   int w_ = 0, h_ = 0;
+  int hot_spot_ = 0;  // the node nearest the middle of the grid, the first of equals
   Bandwidth rate_;
   std::vector<TrafficNode> nodes_;
   std::int64_t made_ = 0, arrived_ = 0, too_fast_ = 0;

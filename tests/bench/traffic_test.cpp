@@ -61,6 +61,24 @@ TEST(TrafficOnAMesh, TakesTheSameTimeAtNoLoadWithFiniteBuffers) {
   }
 }
 
+// The middle of the grid lies between four routers; the first of them, r2c2, is the hot spot. 35 routers send everything to it, at a quarter
+// of a link each: 8.75 times what its port takes. It sends at a quarter of a link itself, which arrives elsewhere.
+TEST(TrafficOnAMesh, AHotSpotInTheMiddleAcceptsWhatOnePortTakes) {
+  const auto into_spot = [](const char* eject) {
+    auto overrides = finite(4, 2);
+    overrides.push_back(std::string("cube.routers.eject=") + eject);
+    const topology::Machine machine = mesh(overrides);
+    device::Device device(machine);
+    Traffic traffic(
+        device, {.pattern = Pattern::hotspot, .message = 256_B, .hot_share = 1, .messages = 100, .seed = 1});
+    EXPECT_EQ(traffic.nodes()[static_cast<std::size_t>(traffic.hot_spot())].x, 2);
+    EXPECT_EQ(traffic.nodes()[static_cast<std::size_t>(traffic.hot_spot())].y, 2);
+    return (traffic.run(0.25).accepted_gbs * 36 - 0.25 * 512) / 512;  // of a link
+  };
+  EXPECT_NEAR(into_spot("port"), 1, 0.05);
+  EXPECT_GT(into_spot("unbounded"), 2.5);
+}
+
 /// What arrives when every router always wants to send.
 double saturated(const std::vector<std::string>& overrides) {
   return measure(mesh(overrides), 1).accepted_gbs;

@@ -126,11 +126,12 @@ Bench traffic() {
   return {
       "traffic",
       "routers or cubes send messages to each other at an offered load: latency and throughput of the fabric",
-      {Param::choice("pattern", "uniform", kPatterns,
-                     "uniform: to any other; hotspot: hot_share of them to one in the middle, the others "
-                     "uniform; transpose: from "
-                     "(x, y) to (y, x); neighbour: to the next in the row, the last to the first; "
-                     "complement: to the opposite place"),
+      {Param::choice(
+           "pattern", "uniform", kPatterns,
+           "uniform: to any other; hotspot: hot_share of them to the one nearest the middle, the others "
+           "uniform; transpose: from "
+           "(x, y) to (y, x); neighbour: to the next in the row, the last to the first; "
+           "complement: to the opposite place"),
        Param::choice("over", "routers", {"routers", "cubes"},
                      "routers: of sip0.cube0, from router to router; cubes: of sip0, from any PE's TCM to "
                      "any PE's of the other cube"),
