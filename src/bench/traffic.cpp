@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 
 #include "device/pool.hpp"
@@ -40,18 +41,38 @@ class Random {
   std::uint64_t state_;
 };
 
-/// What one load did.
-struct Measured {
-  Time begin, end;                      // messages made from `begin` on and before `end` count
-  std::vector<std::int64_t> latencies;  // ps
-  Bytes offered, accepted;
+constexpr int kMostToWarmUp = 8, kMostToMeasure = 32;  // intervals
+constexpr int kLeastToMeasure = 2;
+constexpr double kKeepsUp = 0.95;               // of the offered load, accepted
+constexpr double kWarm = 0.05, kStable = 0.01;  // of the mean
+
+/// The mean of what has been added.
+struct Mean {
+  double sum = 0;
+  std::int64_t count = 0;
+  void add(Time time) { sum += static_cast<double>(time.ps()), ++count; }
+  double value() const { return count == 0 ? 0 : sum / static_cast<double>(count); }
 };
+
+/// Two means that differ by this share at most. Without a message there is none.
+bool is_near(double now, double before, double share) {
+  return now > 0 && before > 0 && std::abs(now - before) <= share * before;
+}
 
 [[noreturn]] void refuse(const std::string& what, const std::string& hint) {
   throw InputError({"traffic.pattern", "traffic", what, hint});
 }
 
 }  // namespace
+
+/// What one load did.
+struct Traffic::Measured {
+  Time begin = Time::never(), end = Time::never();  // messages made from `begin` on and before `end` count
+  std::vector<std::int64_t> latencies;              // ps, of those that have arrived
+  Mean recent;                                      // of all messages that arrived in this interval
+  Mean running;                                     // of those that count
+  Bytes offered, accepted;
+};
 
 /// A message under way, which says how long it took.
 class Traffic::Shot final : public Message {
@@ -66,7 +87,11 @@ class Traffic::Shot final : public Message {
   void on_delivered() override {
     const Time now = route->first().fabric->partition_of(route->to).now();
     if (now >= measured->begin && now < measured->end) measured->accepted += bytes;
-    if (made >= measured->begin && made < measured->end) measured->latencies.push_back((now - made).ps());
+    measured->recent.add(now - made);
+    if (made >= measured->begin && made < measured->end) {
+      measured->running.add(now - made);
+      measured->latencies.push_back((now - made).ps());
+    }
     ++traffic->arrived_;
     if (now - made < route->latency + route->pace.bandwidth().time_for(bytes)) ++traffic->too_fast_;
     home->give_back(*this);
@@ -92,12 +117,13 @@ class Traffic::Sender {
 
   bool sends() const { return !targets_.empty(); }
   void begin(Time at) { schedule(at); }
+  void end() { partition_.cancel(next_); }
 
  private:
   /// The next slot from `at` on in which it makes a message.
   void schedule(Time at) {
     while (!random_.happens(load_)) at += slot_;
-    if (at < measured_.end) partition_.schedule_at(next_, at);
+    partition_.schedule_at(next_, at);
   }
 
   void make() {
@@ -255,40 +281,77 @@ double Traffic::demand() const {
   return most * static_cast<double>(wire.count()) / rate_.time_for(spec_.message).ns();
 }
 
+/// Runs every event up to an instant.
+void Traffic::proceed(Time until) {
+  sim::Simulation& simulation = device_.simulation();
+  if (simulation.run({.until = until, .threads = 1, .interrupt = spec_.interrupt}) !=
+      sim::Outcome::interrupted)
+    return;
+  const Time at = simulation.now();
+  simulation.reset();  // its events are messages and senders, which go now
+  throw runtime::Interrupted(
+      {"runtime.interrupted", "", fmt::format("the run was stopped at {}", to_string(at)), ""});
+}
+
+/// Whether two intervals, one after the other, had about the same mean.
+bool Traffic::warm_up(Measured& measured, Time interval) {
+  const Time now = device_.simulation().now();
+  double before = 0;
+  for (int i = 1; i <= kMostToWarmUp; ++i) {
+    measured.recent = {};
+    proceed(now + interval * i);
+    const double mean = measured.recent.value();
+    if (is_near(mean, before, kWarm)) return true;
+    before = mean;
+  }
+  return false;
+}
+
+/// Whether the running mean has come to rest. It never does where messages pile up.
+bool Traffic::measure(Measured& measured, Time interval, bool warm) {
+  measured.begin = device_.simulation().now() + Time::from_ps(1);  // all events of this instant are past
+  double before = 0;
+  for (int i = 1; i <= kMostToMeasure; ++i) {
+    proceed(measured.begin + interval * i - Time::from_ps(1));
+    const double mean = measured.running.value();
+    const auto accepted = static_cast<double>(measured.accepted.count());
+    const bool keeps_up = accepted >= kKeepsUp * static_cast<double>(measured.offered.count());
+    if (i >= kLeastToMeasure && !(warm && keeps_up)) return false;
+    if (is_near(mean, before, kStable)) return true;
+    before = mean;
+  }
+  return false;
+}
+
 TrafficPoint Traffic::run(double load) {
   sim::Simulation& simulation = device_.simulation();
   const Time slot = rate_.time_for(spec_.message);
-  const auto slots = static_cast<std::int64_t>(static_cast<double>(spec_.messages) / load) + 1;
-  const Time now = simulation.now();
-  const Time at_least =
-      longest_way() * 4;  // the fabric must fill, and what enters it must have time to leave
+  const auto slots = static_cast<std::int64_t>(static_cast<double>(spec_.messages) / load / 2) + 1;
+  // The fabric must fill, and what enters it must have time to leave.
+  const Time interval = std::max(slot * slots, longest_way() * 4);
   Measured measured;
-  measured.begin = now + std::max(slot * (slots / 2), at_least);
-  measured.end = measured.begin + std::max(slot * slots, at_least);
   device::Pool<Shot> shots;
   std::vector<std::unique_ptr<Sender>> senders;
   for (int i = 0; i < static_cast<int>(nodes_.size()); ++i) {
     auto sender = std::make_unique<Sender>(*this, i, load, measured, shots);
     if (!sender->sends()) continue;
-    sender->begin(now);
+    sender->begin(simulation.now());
     senders.push_back(std::move(sender));
   }
-  if (simulation.run({.threads = 1, .interrupt = spec_.interrupt}) == sim::Outcome::interrupted) {
-    const Time at = simulation.now();
-    simulation.reset();  // its events are messages and senders, which go now
-    throw runtime::Interrupted(
-        {"runtime.interrupted", "", fmt::format("the run was stopped at {}", to_string(at)), ""});
-  }
-  TrafficPoint point{.load = load, .messages = static_cast<std::int64_t>(measured.latencies.size())};
+  const bool warm = warm_up(measured, interval);
+  const bool stable = measure(measured, interval, warm);
+  measured.end = simulation.now() + Time::from_ps(1);
+  for (const auto& sender : senders) sender->end();
+  proceed(Time::never());
+  TrafficPoint point{
+      .load = load, .messages = static_cast<std::int64_t>(measured.latencies.size()), .stable = stable};
   const double per_node = (measured.end - measured.begin).ns() * static_cast<double>(senders.size());
   point.offered_gbs = static_cast<double>(measured.offered.count()) / per_node;
   point.accepted_gbs = static_cast<double>(measured.accepted.count()) / per_node;
   auto& all = measured.latencies;
   if (all.empty()) return point;
   std::sort(all.begin(), all.end());
-  double sum = 0;
-  for (const std::int64_t ps : all) sum += static_cast<double>(ps);
-  point.mean_ns = sum / static_cast<double>(all.size()) / 1e3;
+  point.mean_ns = measured.running.value() / 1e3;
   point.most_ns = static_cast<double>(all.back()) / 1e3;
   point.p99_ns = static_cast<double>(all[all.size() * 99 / 100]) / 1e3;
   return point;

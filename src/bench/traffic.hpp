@@ -21,7 +21,7 @@ struct TrafficSpec {
   int sip = 0, cube = 0;    // the SIP, and the cube whose routers it is
   Bytes message;
   double hot_share = 0.25;    // of the messages that go to the hot spot; the others are uniform
-  std::int64_t messages = 0;  // of each node, that are measured
+  std::int64_t messages = 0;  // of each node, in two intervals
   std::uint64_t seed = 0;
   const std::atomic<bool>* interrupt = nullptr;  // set: `run` stops between two events with Interrupted
 };
@@ -34,6 +34,7 @@ struct TrafficPoint {
   double mean_ns = 0, most_ns = 0,
          p99_ns = 0;          // from the instant a message is made until its last byte is there
   std::int64_t messages = 0;  // measured
+  bool stable = false;        // both means were, before the most intervals had passed
 };
 
 /// A place that sends and receives. A cube's messages come from any of its PEs and go to any PE of the other.
@@ -54,8 +55,12 @@ class Traffic {
   Bandwidth full_rate() const { return rate_; }
   /// How many times what it can carry the busiest link is asked for at a load of 1, headers and all.
   double demand() const;
-  /// Lets the nodes send at this share of the full rate, measures, and waits until the fabric is empty again. After an interrupt
-  /// the device is good for nothing any more.
+  /// Lets the nodes send at this share of the full rate until the mean time of messages is stable, and then waits until the fabric is empty
+  /// again. Time goes in intervals in which a node makes `messages` / 2 messages on average. The first ones warm up, until the mean time
+  /// of the messages that arrive in one is within 5 % of that in the one before. Then messages are measured until the mean time of all
+  /// that were made since and have arrived has moved by at most 1 % in an interval. At most 8 intervals warm up and at most 32 are
+  /// measured; two, if it did not warm up or less than 95 % of what is offered arrives. Then the point is not stable. After an interrupt the
+  /// device is good for nothing any more.
   TrafficPoint run(double load);
   /// Of all messages so far: those that never arrived, and those that were faster than wires, overheads and their bytes allow.
   std::int64_t lost() const { return made_ - arrived_; }
@@ -64,6 +69,7 @@ class Traffic {
  private:
   class Sender;
   class Shot;
+  struct Measured;
 
   void find_routers();
   void find_cubes();
@@ -71,6 +77,9 @@ class Traffic {
   std::vector<int> targets_of(int node) const;
   void find_hot_spot();
   Time longest_way() const;
+  void proceed(Time until);
+  bool warm_up(Measured& measured, Time interval);
+  bool measure(Measured& measured, Time interval, bool warm);
 
   device::Device& device_;
   const TrafficSpec spec_;

@@ -55,6 +55,9 @@ void add_results(BenchReport& report, const std::vector<TrafficPoint>& points) {
   column("mean_ns", &TrafficPoint::mean_ns);
   column("p99_ns", &TrafficPoint::p99_ns);
   column("most_ns", &TrafficPoint::most_ns);
+  std::vector<double> stable;  // 1: yes
+  for (const TrafficPoint& point : points) stable.push_back(point.stable ? 1 : 0);
+  report.result("stable", std::move(stable));
 }
 
 /// The loads that are oversaturated beyond doubt, because most of what links carry are headers.
@@ -88,7 +91,8 @@ std::string table(const std::vector<TrafficPoint>& points) {
                                  "accepted GB/s", "mean ns", "99 % ns", "most ns");
   for (const TrafficPoint& p : points)
     text += fmt::format("\n{:>6.3g} {:>13.3f} {:>14.3f} {:>12.3f} {:>12.3f} {:>12.3f}", p.load, p.offered_gbs,
-                        p.accepted_gbs, p.mean_ns, p.p99_ns, p.most_ns);
+                        p.accepted_gbs, p.mean_ns, p.p99_ns, p.most_ns) +
+            (p.stable ? "" : "  not stable");
   const auto behind = std::find_if(points.begin(), points.end(), [](const TrafficPoint& p) {
     return p.accepted_gbs < kKeepsUp * p.offered_gbs;
   });
@@ -141,7 +145,8 @@ Bench traffic() {
            "that of one UCIe port; from 0.0001 to 1"),
        Param::integer("bytes", 0, {0, 1 << 20}, "of a message; 0: one full packet"),
        Param::integer("messages", 200, {1, 1'000'000},
-                      "of each place that are measured, after half as many to warm up"),
+                      "of each place in two intervals of time; after some to warm up, intervals are measured "
+                      "until the mean is stable"),
        Param::number("hot_share", 0.25, {0, 1}, "of the messages that go to the hot spot"),
        Param::integer("seed", 1, {0, 1 << 30}, "of the random choices")},
       run_traffic,
