@@ -119,11 +119,11 @@ def network(program):
         found = program.run("traffic", f"load={load}", "bytes=512", "messages=2000", "--topology", MACHINES / "mesh-6x6.yaml", "--set", "fabric.packet_bytes=512",
                             "--set", "cube.routers.flow=credits", "--set", "cube.routers.channels=4", "--set", "cube.routers.buffer_packets=8", "--log", "none")
         return 7 + (found["results"]["mean_ns"][0] - 1) * 35 / 36
-    for load in ("0.1", "0.3", "0.5"):
+    for load in ("0.1", "0.3", "0.5", "0.525"):
         found = next(r for r in reference("mesh_6x6_uniform.csv") if r["vcs"] == "4" and r["offered_flits_per_node_cycle"] == load)
         yield Row("network", f"uniform traffic of {load} flits per node and cycle, 4 channels: mean latency in cycles, with 7 to inject and eject",
                   float(found["avg_latency_cycles"]), lambda load=load: round(mean_latency(load), 2), 0.1,
-                  "their allocators match inputs and outputs in one pass and lose cycles under load; our links are idle only when no packet waits" if load == "0.5" else "")
+                  "their allocators match inputs and outputs in one pass and lose cycles under load; our links are idle only when no packet waits" if load in ("0.5", "0.525") else "")
 
 
 def systolic(program):
@@ -152,12 +152,14 @@ def dram_share(program, pattern, writes, refresh):
 def dram(program):
     names = {"sequential": "seq_bg", "random": "rand64", "one bank": "conf64"}
     known = {(r["pattern"], r["read_pct"], r["refresh"]): r["fraction_of_peak"] for r in reference("dram_hbm3_6400.csv")}
-    for writes, patterns in ((0, ("sequential", "random", "one bank")), (50, ("sequential", "random"))):
-        for pattern in patterns:
+    for writes in (0, 50):
+        for pattern in names:
             for refresh in (False, True):
                 share = float(known[names[pattern], "50" if writes else "100", "AllBank" if refresh else "NoRefresh"])
                 yield Row("dram", f"{pattern}, {'half writes' if writes else 'reads'}{', refresh' if refresh else ''}", share,
-                          lambda p=pattern, w=writes, r=refresh: dram_share(program, p, w, r), 0.05, cheap=False)
+                          lambda p=pattern, w=writes, r=refresh: dram_share(program, p, w, r), 0.05,
+                          "here every access opens a row, 44.4 ns from read to read and 56.2 from write to write of one bank, and half of each take their mean; theirs takes "
+                          "75.3 ns an access without refresh, which no mixture of the two gives. The cause is not found" if writes and pattern == "one bank" else "", cheap=False)
 
 
 def crowd(readers, slices):
