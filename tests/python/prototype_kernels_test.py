@@ -226,7 +226,7 @@ def test_a_shipped_bench_over_a_context_has_the_figures_of_the_command_line(torc
     import json
 
     from kernbench.benches.registry import resolve
-    options = dict(scale="validation", panels="single_user_decode")
+    options = dict(scale="validation")
     resolve("milestone-gqa-llama70b").run(torch, output=tmp_path / "over.json", **options)
     kb.run_bench("milestone-gqa-llama70b", str(ROOT / "topology.yaml"), output=tmp_path / "run.json", **options)
     over, run = (json.loads((tmp_path / f"{name}.json").read_text())["rows"] for name in ("over", "run"))

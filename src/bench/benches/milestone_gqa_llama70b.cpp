@@ -429,7 +429,7 @@ Bench milestone_gqa_llama70b() {
            Param::output_file("output", "benches/1H_milestone_output/gqa/sweep.json",
                               "where the rows are written; empty: nowhere")},
           run_gqa,
-          {{{"contexts", "batches", "panels", "beside"}, "scale", {"auto", "headline"}}},
+          {{{"contexts", "batches", "queries", "panels", "beside"}, "scale", {"auto", "headline"}}},
           {"*_ns", "faster"}};
 }
 
