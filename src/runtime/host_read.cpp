@@ -138,7 +138,8 @@ double Engine::read_scalar(PeCoord pe, std::uint64_t address, DType dtype) {
 void Engine::read_memory(PeCoord pe, std::uint64_t address, std::span<std::byte> out) {
   while (!out.empty()) {  // neighbouring bytes may be of several tensors
     TensorState* tensor = tensor_at(address);
-    if (tensor == nullptr || tensor->storage()->sip != pe.sip)
+    if (tensor == nullptr || tensor->storage()->sip != pe.sip ||
+        !tensor->storage()->holds(address::VirtAddr(address)))
       throw InputError({"tensor.scalar", to_string(pe),
                         fmt::format("no tensor of its SIP is at {:#x}", address),
                         "read from a tensor argument"});

@@ -17,10 +17,10 @@ std::string_view to_string(Phase phase) {
 }
 
 Trace Request::trace() const {
-  KB_ASSERT(done(), "the trace of {} '{}', which is not complete", to_string(phase_), name_);
+  KB_ASSERT(done(), "the trace of {} '{}', which is not complete", to_string(phase_), name());
   const Time total = completed_ - left_;
   return {.phase = phase_,
-          .name = name_,
+          .name = name(),
           .sip = stream_->sip(),
           .submitted = submitted_,
           .queued = left_ - submitted_,
@@ -36,7 +36,7 @@ Trace Request::trace() const {
 void Request::complete(device::OpRef record) {
   if (done()) {
     KB_ASSERT(completed_ == stream_->host_.now() && record_ == record,
-              "{} '{}' was taken over as complete at {}, but is at {}", to_string(phase_), name_,
+              "{} '{}' was taken over as complete at {}, but is at {}", to_string(phase_), name(),
               to_string(completed_), to_string(stream_->host_.now()));
     return;
   }

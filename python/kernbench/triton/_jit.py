@@ -460,7 +460,8 @@ class Autotuner(_Wrapper):
         values = list(args) + list(options.values())
         torch = _tensors(values)[0]._torch
         with Torch(torch.machine, data=True) as own:
-            own.ahbm.set_device(torch.ahbm.current_device())
+            if (device := torch.ahbm.current_device()) is not None:
+                own.ahbm.set_device(device)
             copy = _Copies(torch, own)
             args = [copy(a) for a in args]
             options = {k: copy(v) for k, v in options.items()}

@@ -151,7 +151,8 @@ Bench traffic() {
        Param::integer("seed", 1, {0, 1 << 30}, "of the random choices")},
       run_traffic,
       {{{"hot_share"}, "pattern", {"hotspot"}}},
-      {"load", "offered_gbs", "accepted_gbs", "mean_ns", "p99_ns", "most_ns", "nodes", "full_rate_gbs"}};
+      {"load", "offered_gbs", "accepted_gbs", "mean_ns", "p99_ns", "most_ns", "nodes", "full_rate_gbs",
+       "stable"}};
 }
 
 }  // namespace kernbench::bench
