@@ -6,7 +6,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "bench/run.hpp"
+#include "bench/run_json.hpp"
 #include "temp_folder.hpp"
 
 namespace kernbench::bench::milestone_gqa_test {
@@ -79,6 +79,16 @@ TEST(MilestoneGqa, HeadlineIsTheAttentionOfAWholeSip) {
   EXPECT_THAT(rows,
               ElementsAre("single_user_prefill 80 1", "single_user_decode 80 1", "multi_user_decode 80 3"));
   EXPECT_THAT(result.report.text(), HasSubstr("of bound"));
+}
+
+// 64 heads · 300 queries · 131,072 keys are 153,600 blocks of 128 × 128, 4,800 on each of 32 PEs. A launch has at most 4,096 of a PE, so
+// there would be two; but launches begin at multiples of 256 queries, and the first would have none.
+TEST(MilestoneGqa, FewQueriesOfALongContextAreOneLaunch) {
+  const auto [result, sweep] =
+      run_gqa({"scale=headline", "contexts=131072", "batches=1", "queries=300", "panels=single_user_prefill"},
+              "small", false);
+  EXPECT_EQ(sweep["rows"][0]["queries"], 300);
+  EXPECT_EQ(to_json(result)["launches"].size(), 1u);
 }
 
 // 8 query heads and one K/V head a PE and pair; what takes longest is exp2, 8 cycles for each vector of scores.

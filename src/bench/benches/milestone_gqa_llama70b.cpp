@@ -195,9 +195,10 @@ GqaRow run_whole(Torch& torch, const GqaConfig& c, const std::string& panel, std
   const bool prefill = is_prefill(panel);
   const std::int64_t queries = c.queries > 0 ? c.queries : prefill ? context : 1;
   if (queries > context)
-    throw InputError({"param.value", "",
-                      fmt::format("{} queries of a context of {} tokens", queries, context),
-                      "queries are the last tokens of a sequence: at most as many as it has"});
+    throw InputError(
+        {"param.value", "",
+         fmt::format("the last {} tokens were asked for of a sequence that has {}", queries, context),
+         "give queries=N with N at most the tokens of every context"});
   const Shape q_shape{batch, c.h_q, queries, c.d_head}, k_shape{batch, c.h_kv, context, c.d_head};
   const auto& machine = torch.machine();
   const auto keys =
@@ -213,10 +214,11 @@ GqaRow run_whole(Torch& torch, const GqaConfig& c, const std::string& panel, std
              .queries = queries};
   const auto parts = prefill ? parts_of_prefill(c, queries, context, machine.cubes() * machine.pes()) : 1;
   for (std::int64_t i = 0; i < parts; ++i) {
+    const nn::QueryRange part{part_begin(queries, context - queries, i, parts),
+                              part_begin(queries, context - queries, i + 1, parts)};
+    if (part.begin == part.end) continue;  // few queries: parts begin at multiples of 256
     nn::AttentionOptions options{.causal = prefill, .name = panel};
-    if (parts > 1)
-      options.queries = {part_begin(queries, context - queries, i, parts),
-                         part_begin(queries, context - queries, i + 1, parts)};
+    if (part.end - part.begin < queries) options.queries = part;
     const auto handle = nn::attention_into(torch, o, q, k, v, options);
     torch.wait(handle);
     add_launch(row, handle, report);
