@@ -160,8 +160,9 @@ RopeTables rope_tables(Torch& torch, std::int64_t length, std::int64_t d, const 
     throw InputError({"nn.shape", "rope_tables", fmt::format("{} positions of {} elements", length, d),
                       "d is even, and there is a position at least"});
   if (!(base > 0 && base <= std::numeric_limits<double>::max()))
-    throw InputError({"nn.base", "rope_tables", fmt::format("angles by powers of {}", base),
-                      "the base is a positive number; models have 10000 or 500000"});
+    throw InputError({"nn.base", "rope_tables",
+                      fmt::format("the base of the angles is {}, which is no positive number", base),
+                      "models have a base of 10000 or 500000"});
   NdArray cos(DType::f32, {length, d / 2}), sin(DType::f32, {length, d / 2});
   for (std::int64_t p = 0; p < length; ++p)
     for (std::int64_t i = 0; i < d / 2; ++i) {

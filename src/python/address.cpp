@@ -4,6 +4,7 @@
 
 #include "address/mmu_map.hpp"
 #include "address/range_allocator.hpp"
+#include "base/text.hpp"
 #include "kernbench/address.hpp"
 #include "python/host.hpp"
 
@@ -23,8 +24,10 @@ constexpr std::pair<const char*, Resource> kResources[] = {
 Resource resource_of(const std::string& name) {
   for (const auto& [known, resource] : kResources)
     if (name == known) return resource;
-  throw InputError({"address.resource", "", fmt::format("unknown memory '{}'", name),
-                    "hbm, sram, mcpu, tcm, ipcq, scratchpad, regfile, status"});
+  std::vector<std::string> names;
+  for (const auto& [known, resource] : kResources) names.emplace_back(known);
+  throw InputError(
+      {"address.resource", "", fmt::format("there is no memory '{}'", name), "name one of " + join(names)});
 }
 
 /// (resource, sip, cube, pe, offset); the SIP counts over all racks.

@@ -63,13 +63,14 @@ class RankThreads::Turn : public dist::Strand {
 class RankThreads::Thread final : public Turn {
  public:
   /// Ctrl-C must not end the start of a thread half way: CPython raises it in whatever the main thread executes, and what is
-  /// sent to the running rank can reach the thread that this rank is just starting. So a thread that nobody interrupts does it.
+  /// sent to the running rank can reach the thread that this rank is just starting. So another thread, to which no interrupt is
+  /// sent, starts it.
   Thread(RankThreads& family, std::function<void()> body) : Turn(family), body_(std::move(body)) {
     std::exception_ptr failure;
     std::thread([&] {
       try {
         start();
-      } catch (const std::system_error&) {
+      } catch (...) {  // whatever leaves this thread would end the process
         failure = std::current_exception();
       }
     }).join();

@@ -124,10 +124,15 @@ void Engine::use_sips(const std::vector<int>& sips) {
   for (const auto& stream : streams_) now.push_back(stream->sip());
   if (sips == now) return;
   std::ranges::sort(now);
-  if (devices_are_pes() || sorted != now)
-    throw InputError({"runtime.devices", "", fmt::format("devices cannot be on SIPs {}", join(sips)),
-                      devices_are_pes() ? "devices are PEs here: leave the map out"
-                                        : fmt::format("name each of the SIPs {} once", join(now))});
+  if (devices_are_pes())
+    throw InputError({"runtime.devices", "",
+                      fmt::format("devices cannot be put on SIPs {}: they are PEs here", join(sips)),
+                      "leave the map out"});
+  if (sorted != now)
+    throw InputError({"runtime.devices", "",
+                      fmt::format("devices cannot be put on SIPs {}: each of {} must be there once",
+                                  join(sips), join(now)),
+                      "give a map that names every SIP once"});
   if (!requests_.empty())
     throw InputError({"runtime.devices", "",
                       "devices move to other SIPs, but something was submitted already",
