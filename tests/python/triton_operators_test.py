@@ -130,7 +130,7 @@ OPERATORS |= {"maximum": tl.maximum, "minimum": tl.minimum, "where": lambda x, y
 
 # ── numbers and kernels ──
 
-def random_numbers(rng, name, op=None, divisor=False, known=False):
+def random_numbers(rng, name, op=None, divisor=False):
     if name in INTEGERS:
         signed, bits = INTEGERS[name]
         low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
@@ -289,7 +289,7 @@ def summed_type(name, asked=None):
     return "int32" if INTEGERS[name][0] else "uint32"
 
 
-def along(xs, axis, keep_dims, of):
+def along(xs, axis, of):
     """`of` applied to each row along the axis."""
     array = np.array(xs, object).reshape(SHAPE if axis is not None else -1)
     return [of(list(row)) for row in np.moveaxis(array, 0 if axis is None else axis, -1).reshape(-1, array.shape[0 if axis is None else axis])]
@@ -306,7 +306,7 @@ def test_sum_is_made_in_the_type_that_triton_picks(torch, axis, asked):
             xs = [int(x) % 2 if a in INTEGERS else x for x in xs]
         xs = [float(x) for x in xs] if a in FLOATS else xs
         row = lambda r: (wrapped(sum(converted(x, type) for x in r), type) if type in INTEGERS else float(sum(r)))
-        want = along(xs, axis, False, row)
+        want = along(xs, axis, row)
         for keep_dims in (False, True):
             fn = lambda x: tl.sum(tl.reshape(x, SHAPE), axis, keep_dims=keep_dims, dtype=None if asked is None else OF_NAME[asked])
             result = ran(torch, single_kernel, len(want), type, tensor_of(torch, xs, a, False), FN=fn, A=OF_NAME[a])
@@ -334,13 +334,13 @@ def test_extremes_pass_over_nan_unless_told_to_propagate_them(torch, axis, nan_w
         wide = a if a in INTEGERS and INTEGERS[a][1] >= 32 else "int32" if a in INTEGERS else "fp32"
         fn = tl.max if sign > 0 else tl.min
         args = [tensor_of(torch, xs, a, False)]
-        values = [wrapped(x, wide) if a in INTEGERS else x for x in along(xs, axis, False, lambda r: r[best(r, sign, nan_wins)])]
+        values = [wrapped(x, wide) if a in INTEGERS else x for x in along(xs, axis, lambda r: r[best(r, sign, nan_wins)])]
         result = ran(torch, single_kernel, len(values), wide, *args, A=OF_NAME[a],
                      FN=lambda x: fn(tl.reshape(x, SHAPE), axis, propagate_nan=propagate))
         check(f"extreme of {a} over {axis}", result, wide, values)
         if axis is None:
             continue
-        places = along(xs, axis, False, lambda r: best(r, sign, nan_wins))
+        places = along(xs, axis, lambda r: best(r, sign, nan_wins))
         result = ran(torch, single_kernel, len(places), "int32", *args, A=OF_NAME[a],
                      FN=lambda x: fn(tl.reshape(x, SHAPE), axis, return_indices=True, propagate_nan=propagate)[1])
         check(f"place in {a} over {axis}", result, "int32", places)

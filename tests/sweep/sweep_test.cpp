@@ -168,19 +168,25 @@ TEST_F(Sweep, LineWithAValueOfAnotherTypeIsDamage) {
   run(kOdd);
   const std::string good = text_of("points.jsonl"), file = folder_ + "/a/points.jsonl";
   const auto first = nlohmann::ordered_json::parse(good.substr(0, good.find('\n')));
-  for (const char* changed :
-       {R"({"key": 3})", R"({"ok": "true"})", R"({"ok": null})", R"({"values": []})",
-        R"({"values": {"n": 1}})", R"({"seconds": "1"})", R"({"error": {}})", R"({"run": 5})",
-        R"({"run": {"launches": 3}})", R"({"run": {"sim": "x"}})", R"({"run": {"launches": [7]}})"}) {
+  const auto id_of_refusal = [&](const char* changed) -> std::string {
     auto line = first;
     line.update(nlohmann::ordered_json::parse(changed));
     std::ofstream(file, std::ios::trunc) << line.dump() << good.substr(good.find('\n'));
     try {
-      run(kOdd);  // values that a table can do without are left out of it
+      run(kOdd);
     } catch (const InputError& e) {
-      EXPECT_EQ(e.id(), "sweep.folder") << changed;
+      return e.id();
     }
-  }
+    return "";
+  };
+  for (const char* changed :
+       {R"({"key": 3})", R"({"ok": "true"})", R"({"ok": null})", R"({"values": []})",
+        R"({"values": {"n": 1}})", R"({"seconds": "1"})", R"({"error": {}})", R"({"run": 5})"})
+    EXPECT_EQ(id_of_refusal(changed), "sweep.folder") << changed;
+  // A value inside of a run that no column of the table needs is not looked at.
+  for (const char* changed :
+       {R"({"run": {"launches": 3}})", R"({"run": {"sim": "x"}})", R"({"run": {"launches": [7]}})"})
+    EXPECT_THAT(id_of_refusal(changed), ::testing::AnyOf("", "sweep.folder")) << changed;
 }
 
 }  // namespace
