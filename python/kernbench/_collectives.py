@@ -140,7 +140,7 @@ def _register_validator(path, fn):
 
 def import_named(file=None):
     """Imports what the entries of a `ccl.yaml` name by import path and registers it; without a file that of the current folder.
-    Whether there was anything of that kind. What is wrong with the file, or cannot be imported, is said by whoever reads it."""
+    Returns whether there was anything of that kind. What is wrong with the file, or cannot be imported, is reported when the file is read."""
     file = "ccl.yaml" if file in (None, "") else os.fspath(file)
     if file == "default" or not os.path.isfile(file):
         return False

@@ -43,7 +43,6 @@ class Random {
 
 constexpr int kMostToWarmUp = 8, kMostToMeasure = 32;  // intervals
 constexpr int kLeastToMeasure = 2;
-constexpr double kKeepsUp = 0.95;               // of the offered load, accepted
 constexpr double kWarm = 0.05, kStable = 0.01;  // of the mean
 
 /// The mean of what has been added.

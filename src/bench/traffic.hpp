@@ -26,6 +26,9 @@ struct TrafficSpec {
   const std::atomic<bool>* interrupt = nullptr;  // set: `run` stops between two events with Interrupted
 };
 
+/// The fabric keeps up with a load if at least this share of what is offered is accepted.
+inline constexpr double kKeepsUp = 0.95;
+
 /// What came of one offered load.
 struct TrafficPoint {
   double load = 0;          // of what a node can send

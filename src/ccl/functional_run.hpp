@@ -15,7 +15,7 @@
 
 namespace kernbench::ccl {
 
-/// Each rank executes its program in order until it must wait; ranks take turns until nobody can go on. A `recv_async` is
+/// Each rank executes its program in order until it must wait; ranks take turns until none can go on. A `recv_async` is
 /// posted and the rank goes on; a command that needs what a posted receive has not got yet waits for it.
 class FunctionalRun {
  public:

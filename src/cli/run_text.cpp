@@ -63,8 +63,7 @@ void put_utilization(std::string& out, const bench::Utilization& u) {
          percent(u.engines.dma_write), percent(u.hbm), percent(u.link_max), where);
 }
 
-/// The parts that take most, then the power.
-/// For which sizes the prices of memories are, where the machine's memories are larger.
+/// Sizes for which the prices of memories are, where the machine's memories are larger.
 std::vector<std::string> sizes_of_prices(const topology::Machine& machine) {
   std::vector<std::string> sizes;
   const auto add = [&](const char* name, const char* path, const char* bank) {
@@ -79,6 +78,7 @@ std::vector<std::string> sizes_of_prices(const topology::Machine& machine) {
   return sizes;
 }
 
+/// The parts that take most, then the power.
 void put_energy(std::string& out, const RunResult& result) {
   if (!result.energy) return;
   const trace::EnergyReport& energy = *result.energy;

@@ -103,7 +103,7 @@ int serve_command(const Session& session, const WebCommand& command) {
   const bool idle = server->serve(interrupt.flag());
   app.close();
   if (idle) return 0;
-  passing.reset();  // an answer is still being made, and nobody will read it
+  passing.reset();  // an answer is still being made, and its connection is closed
   std::_Exit(0);
 }
 

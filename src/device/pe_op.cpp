@@ -23,7 +23,7 @@ void append_row(std::uint64_t address, std::int64_t bytes, std::vector<VirtualRo
 namespace {
 
 /// Lanes with places of their own, from the lowest address to the highest. Those that follow each other in memory are one
-/// request, whatever their order in the tile; of an atomic each run is one.
+/// request, whatever their order in the tile. (Runs of an atomic stay apart: each is a request of its own.)
 void sort_rows(std::vector<VirtualRows>& rows) {
   std::ranges::stable_sort(rows, {}, &VirtualRows::address);
   std::size_t kept = 0;

@@ -250,8 +250,8 @@ py::list arrays_of(std::vector<std::vector<NdArray>>& tensors) {
 }
 
 /// `kernel(pointers, rank, world_size, tl)` is called for every rank.
-/// `answer_of(rank)` gives the number that the kernel asks for next, or None. Returns what came out, whether somebody asked for
-/// something that is not known, and what was asked for: [(rank, array)].
+/// `answer_of(rank)` gives the number that the kernel asks for next, or None. Returns what came out, whether a kernel asked for
+/// a number that is not known yet, and the numbers that became known: [(rank, array)].
 py::tuple run_functional(const py::object& kernel, const std::vector<PeCoord>& ranks, py::handle topology,
                          const py::list& inputs, const std::string& name,
                          std::optional<std::int64_t> slot_size, std::optional<int> slots,

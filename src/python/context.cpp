@@ -128,7 +128,7 @@ void bind_devices(TorchClass& c) {
         runtime::HostThread& host = s.host->torch().engine().host();
         return std::exchange(host.device, device);
       },
-      "Moves to a device for a moment: as if nobody had set it. Returns the one before.");
+      "Moves to a device for a moment, without counting as set_device. Returns the one before.");
   c.def("_device_count", [](const PyTorch& s) { return s.host->torch().ahbm.device_count(); });
 }
 

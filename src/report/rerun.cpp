@@ -63,7 +63,7 @@ Rerun::Rerun(const SavedRun& run, const Registry& registry)
 void Rerun::read(const SavedRun& run) {
   const Json all = parse_json(run.json());
   options_ = bench_->read_options(words_of(all.at("options"), *bench_));
-  options_.drop_output_files();  // whoever saved the run does not say where this user's files lie
+  options_.drop_output_files();  // a saved run does not decide which files of this user are written
   device_ = all.at("device").get<std::string>();
   ccl_ = all.at("recipe").at("ccl").get<std::string>();
   if (all.at("recipe").contains("ccl_text"))  // files written earlier have only its name

@@ -50,7 +50,7 @@ class SweepRun {
     folder_.finish();
     try {
       write_results();
-    } catch (const Json::exception& error) {  // a run that nobody wrote so: the file has been changed
+    } catch (const Json::exception& error) {  // sweeps write no such run: the file has been changed
       throw InputError(
           {"sweep.folder", folder_.file("points.jsonl"),
            fmt::format("the run of a point is not what was written: {}", printable(error.what())),

@@ -27,7 +27,7 @@ class ByteOwners {
   std::size_t ranges() const { return ranges_.size(); }
 
  private:
-  /// From its key to `end`. Whoever asks, one of two programs is not the one that asks.
+  /// Bytes from the key in the map to `end`. Accesses of two programs are kept, of which one at least is not of the program that asks.
   struct Range {
     std::uint64_t end;
     Access first;

@@ -19,7 +19,7 @@ std::int64_t address_of(const Lanes& lanes, std::int64_t lane) {
   return static_cast<std::int64_t>(lanes.addresses[static_cast<std::size_t>(lane)]);
 }
 
-/// Calls `fn(bytes between the two, from the first to the second)` for each two lanes that are on and neighbours along
+/// Calls `fn(bytes from the first to the second)` for each two lanes that are on and neighbours along
 /// that axis, until it returns false.
 template <class Fn>
 void for_neighbours(const Lanes& lanes, const Shape& shape, int axis, Fn&& fn) {
@@ -130,7 +130,7 @@ AxisOrder memory_order(const Affine& a, const Shape& shape) {
   return contiguous(a, shape, order) > contiguous(a, shape, given) ? order : given;
 }
 
-/// Of lanes that no strided pattern describes: the axis along which most of them have their neighbour in memory comes last.
+/// The order for lanes that no strided pattern describes: the axis along which most of them have their neighbour in memory comes last.
 AxisOrder memory_order(const Lanes& lanes, const Shape& shape, int itemsize) {
   AxisOrder order = given_order(shape);
   std::int64_t most = -1;
@@ -237,7 +237,7 @@ AxisOrder Recorder::place_lanes(isa::Command& c, const Lanes& lanes, const Shape
   AxisOrder order = affine ? memory_order(*affine, shape) : memory_order(lanes, shape, size);
   std::optional<TurnedLanes> in_memory;
   if (order != given_order(shape)) in_memory.emplace(lanes, shape, order);
-  // Of two lanes at one place the later one is what stays, so the order of lanes matters.
+  // Where two lanes write one place, the later one is what stays, so the order of lanes matters.
   if (writes && in_memory && meet(*in_memory, count, size)) in_memory.reset();
   if (!in_memory) order = given_order(shape);
   const Lanes moved = in_memory ? Lanes(*in_memory) : lanes;

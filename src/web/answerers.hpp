@@ -20,7 +20,7 @@ class Answerers {
   using Handler = std::function<Response(const Request&)>;
   /// `ready` is called from the threads whenever an answer can be taken.
   Answerers(Handler handler, std::function<void()> ready);
-  /// Waits for the answers that are being made; requests that nobody has begun with are dropped.
+  /// Waits for the answers that are being made; requests that no thread has started on are dropped.
   ~Answerers();
   Answerers(const Answerers&) = delete;
   Answerers& operator=(const Answerers&) = delete;
@@ -30,7 +30,7 @@ class Answerers {
   std::vector<std::pair<std::uint64_t, Response>> take();
   /// Requests that were given, and whose answers were not taken yet.
   std::size_t in_work() const;
-  /// Drops what nobody has begun with. Whether the threads are idle before the time is over.
+  /// Drops requests that no thread has started on. Returns whether all threads are idle before the time is over.
   bool stop(std::chrono::milliseconds patience);
 
  private:

@@ -175,7 +175,7 @@ class App::Content {
     if (std::ranges::find(machines_, name) == machines_.end())
       throw InputError({"web.no-machine", name, "this server was not given such a machine",
                         "'kernbench web FILE.yaml' shows a file"});
-    if (is_machine_file(name)) given_.path(name);  // still a regular file
+    if (is_machine_file(name)) given_.path(name);  // refused if it has become a link or a pipe since
     return name;
   }
 

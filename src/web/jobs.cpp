@@ -70,7 +70,7 @@ Options confined_options(const Bench& bench, const std::vector<std::string>& wor
   return options;
 }
 
-/// Algorithms are named as the server knows them: a path could have it run somebody's code.
+/// Collectives of a request are named as they are registered, never by the path of a module or file.
 void check_ccl_names(const std::vector<std::string>& overrides) {
   for (const std::string& one : overrides) {
     const std::size_t equals = std::min(one.find('='), one.size());
@@ -99,7 +99,7 @@ JobRequest request_of(const Json& json) {
           json.at("set"),   json.at("verify"), json.at("hazards")};
 }
 
-/// At most so much that a message holds two of them.
+/// The text, cut so that a message can hold two of them.
 std::string shortened(const std::string& text) {
   constexpr std::size_t kLongestText = 16 << 10;
   return text.size() <= kLongestText ? text : text.substr(0, kLongestText) + " …";

@@ -94,7 +94,7 @@ RunProcess::~RunProcess() {
 }
 
 void RunProcess::serve(int socket, const Work& work) {
-  pid_t ended = 0;  // reaped late: while others may still end it by its number, that belongs to nobody else
+  pid_t ended = 0;  // reaped late: until then `run` may send it a signal, and its number is not used again
   while (const auto request = receive_packet(socket)) {
     if (ended > 0) ::waitpid(ended, nullptr, 0);
     ended = 0;

@@ -327,7 +327,7 @@ class Server::Loop {
     }
   }
 
-  /// Of the file. A file that has become shorter ends the answer early, which its caller sees.
+  /// Reads the next piece of the file. A file that has become shorter ends the answer early, which its caller sees.
   static bool next_piece(Connection& c) {
     if (c.file_at == c.file_end) return false;
     c.out.resize(static_cast<std::size_t>(std::min<off_t>(kPiece, c.file_end - c.file_at)));

@@ -52,7 +52,7 @@ def all_pairs(rank, world_size, spec=None):
 
 
 def none(rank, world_size, spec=None):
-    """Nobody: the algorithm has neighbours of its own."""
+    """No neighbours: the algorithm has its own."""
     return {}
 
 

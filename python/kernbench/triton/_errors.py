@@ -28,7 +28,7 @@ def missing(owner, name, known):
 
 @functools.lru_cache(maxsize=None)
 def _triton_class(kind):
-    """A TritonError that is also of that class, so that whoever expects it catches it."""
+    """A TritonError that is also of that class, so that an `except` of that class catches it."""
     if issubclass(kind, TritonError):
         return kind
     return type(kind.__name__, (TritonError, kind), {"__module__": kind.__module__, "__init__": lambda self, *args: None})

@@ -16,9 +16,8 @@
 namespace kernbench::bench {
 namespace {
 
-constexpr double kKeepsUp = 0.95;  // of the offered load, accepted
-/// Of messages shorter than their header, a load that asks the busiest link for so many times what it carries is not
-/// simulated: messages would only pile up, in great numbers.
+/// A load of messages shorter than their header is not simulated if it asks the busiest link for this many times what it
+/// carries: messages would only pile up, in great numbers.
 constexpr double kHopeless = 2;
 
 TrafficSpec spec_of(const Options& options, const Torch& torch) {

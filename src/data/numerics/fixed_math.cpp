@@ -75,7 +75,7 @@ data::Angle angle_of(double x) {
           std::fma(-k, kHalfPi.low, std::fma(-k, kHalfPi.high, x))};
 }
 
-/// Of (angle.quadrants + turned) quarters of a turn and the rest, by Taylor series to r¹⁷ and r¹⁸.
+/// The sine of (angle.quadrants + turned) quarters of a turn and the rest, by Taylor series to r¹⁷ and r¹⁸.
 double sine_of(data::Angle angle, std::uint64_t turned) {
   constexpr double kSine[] = {1.0,
                               -1.0 / 6,

@@ -18,7 +18,7 @@ class AddressConfig:
     hbm_bytes_per_cube: int
     hbm_slices_per_cube: int
     tcm_bytes_per_pe: int
-    tcm_scheduler_reserved_bytes: int  #: the first bytes of each TCM, which nobody else gets
+    tcm_scheduler_reserved_bytes: int  #: the first bytes of each TCM, which are not handed out
     sram_bytes_per_cube: int
 
     def __init__(self, *, sip_count, cubes_per_sip, pes_per_cube, hbm_bytes_per_cube, hbm_slices_per_cube, tcm_bytes_per_pe,
