@@ -37,7 +37,7 @@ class Ranks final : public runtime::Waiter, private runtime::CompletionWatcher {
 
   int count() const { return static_cast<int>(ranks_.size()); }
   /// The rank that runs lets the others run until each of them waits, and goes on then. Where all others wait already,
-  /// time passes until one of them need not.
+  /// time passes until one of them need not, or nothing is under way any more.
   void yield();
   /// The one that runs.
   int current() const { return turn_; }
@@ -92,6 +92,7 @@ class Ranks final : public runtime::Waiter, private runtime::CompletionWatcher {
   std::set<int> ready_;        // that can go on, the one that runs left out
   std::set<int> waiting_;      // whose requests are not complete
   std::optional<int> yields_;  // the rank that lets time pass for the others
+  int idle_yields_ = 0;        // so many in a row after which no other rank could go on
   std::unordered_map<const runtime::Request*, std::vector<int>> awaited_by_;
   int ended_ = 0;
   Strands& family_;

@@ -28,16 +28,20 @@ sim::RunOptions Clock::until(Time end) const {
           .sharing = free ? sim::Sharing::where_it_pays : sim::Sharing::unless_crowded};
 }
 
-void Clock::run_until_stopped(const Request& awaited) {
+bool Clock::run_until_stopped(const Request* awaited) {
   rethrow_failure();
   const sim::Outcome outcome = run_with_progress();
   interrupted_ = outcome == sim::Outcome::interrupted;
   if (interrupted_)
     throw Interrupted(
         {"runtime.interrupted", "", fmt::format("the run was stopped at {}", to_string(now())), ""});
-  if (outcome != sim::Outcome::stopped) fail_deadlock(awaited);
+  if (outcome != sim::Outcome::stopped) {
+    if (awaited == nullptr) return false;
+    fail_deadlock(*awaited);
+  }
   // The clock stopped at an event; the others of this instant belong to it.
   simulate(until(now()));
+  return true;
 }
 
 void Clock::run_to(Time instant) {

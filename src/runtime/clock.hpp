@@ -38,7 +38,8 @@ class Clock {
   /// happened then. Throws what the simulated program throws, IpcqDeadlock if programs wait for each other,
   /// SimulationError `runtime.deadlock` if nothing is left that could complete `awaited`, which is one of them,
   /// Interrupted.
-  void run_until_stopped(const Request& awaited);
+  /// Without `awaited` (null) it returns false if nothing is left to do.
+  bool run_until_stopped(const Request* awaited);
   /// Everything up to that instant, whoever stops the clock.
   void run_to(Time instant);
   /// Lets everything end that is under way, without an end of its own of anything that was given up. std::bad_alloc:

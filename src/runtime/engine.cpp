@@ -241,9 +241,9 @@ std::shared_ptr<Request> Engine::install(Stream& stream, const device::WiringPtr
 
 // ── time ──
 
-void Engine::run_until_stopped(const Request& awaited) {
+bool Engine::run_until_stopped(const Request* awaited) {
   try {
-    repeats_->run_until_stopped(awaited);
+    return repeats_->run_until_stopped(awaited);
   } catch (const Interrupted&) {
     throw;
   } catch (const std::bad_alloc&) {  // to bring the machine to rest would take more of it
@@ -258,7 +258,7 @@ void Engine::run_until_stopped(const Request& awaited) {
 void Engine::run_until(Request& request) {
   request.stops_clock = true;
   try {
-    run_until_stopped(request);
+    run_until_stopped(&request);
   } catch (...) {
     request.stops_clock = false;
     throw;

@@ -156,7 +156,8 @@ class Engine : public std::enable_shared_from_this<Engine> {
   void run_until(Request& request);
   /// To the first instant at which a request is complete that stops the clock; `awaited` is one of them. If the simulated
   /// program fails, throws why; launches are given up then, and the context can go on.
-  void run_until_stopped(const Request& awaited);
+  /// Without `awaited` (null) nothing need complete: returns false if nothing is left to do.
+  bool run_until_stopped(const Request* awaited);
   /// Lets everything end that can. What cannot is given up: waiting for it throws `why`.
   void settle(const std::exception_ptr& why);
   /// The machine is where the clock is, from here on to the next wait: for who looks at its counters.

@@ -117,26 +117,28 @@ void Repeats::let_held_go() {
   for (const Sent& one : std::exchange(held_, {})) leaves(*one.request, one.before);
 }
 
-void Repeats::run_until_stopped(const Request& awaited) {
+bool Repeats::run_until_stopped(const Request* awaited) {
   told_ = false;
   let_held_go();  // that an interrupt has left
   while (!told_) {
-    if (plays() && play()) return;
-    if (told_) return;
-    simulate_until_stopped(awaited);
+    if (plays() && play()) return true;
+    if (!told_ && !simulate_until_stopped(awaited)) return told_;
   }
+  return true;
 }
 
-void Repeats::simulate_until_stopped(const Request& awaited) {
+bool Repeats::simulate_until_stopped(const Request* awaited) {
+  bool stopped = false;
   running_ = true;
   try {
-    clock_.run_until_stopped(awaited);
+    stopped = clock_.run_until_stopped(awaited);
   } catch (...) {
     running_ = false;
     throw;
   }
   running_ = false;
   let_held_go();
+  return stopped;
 }
 
 // ── stretches ──

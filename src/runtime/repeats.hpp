@@ -28,7 +28,7 @@ class Repeats final : public Border {
   /// Where records go.
   void set_sink(device::OpSink& sink);
   /// As that of the clock.
-  void run_until_stopped(const Request& awaited);
+  bool run_until_stopped(const Request* awaited);
   /// Whether the machine stands still while the host is told what it did before.
   bool plays() const { return shift_.has_value(); }
   /// For who wants to look at the machine: it is where the clock is.
@@ -58,7 +58,7 @@ class Repeats final : public Border {
   void send(Request& request, const device::Cause& before);
   void note(Request& request, const device::Cause& before);
   void let_held_go();
-  void simulate_until_stopped(const Request& awaited);
+  bool simulate_until_stopped(const Request* awaited);
 
   RestState state() const;
   Tape* find(const Question& question, const device::Cause& before);

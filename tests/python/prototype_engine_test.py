@@ -207,6 +207,39 @@ def test_a_rank_that_yields_until_another_has_read_comes_to_its_end():
     assert done == [5]
 
 
+def test_a_rank_that_yields_while_the_others_wait_for_it_goes_on():
+    torch = context_of(engine_of())
+    torch.distributed.init_process_group(backend="ahbm")
+    seen = {}
+
+    def rank(r):
+        torch.ahbm.set_device(r)
+        x = torch.full((16, 32), r + 1, dtype="f16", dp=DPPolicy(cube="row_wise", num_pes=1))
+        if r == 0:
+            for _ in range(3):
+                torch.distributed.cooperative_yield()
+        torch.distributed.all_reduce(x)
+        seen[r] = x.numpy()[0, 0]
+
+    torch.multiprocessing.spawn(rank, nprocs=2)
+    assert seen == {0: 3, 1: 3}
+
+
+def test_a_rank_that_yields_without_end_while_the_others_wait_for_it_is_a_deadlock():
+    torch = context_of(engine_of())
+    torch.distributed.init_process_group(backend="ahbm")
+
+    def rank(r):
+        torch.ahbm.set_device(r)
+        if r == 0:
+            while True:
+                torch.distributed.cooperative_yield()
+        torch.distributed.all_reduce(torch.zeros((16, 32), dtype="f16", dp=DPPolicy(cube="row_wise", num_pes=1)))
+
+    with pytest.raises(kb.SpawnException, match="not all members have joined"):
+        torch.multiprocessing.spawn(rank, nprocs=2)
+
+
 @pytest.mark.parametrize("make", [lambda: context_of(engine_of()), lambda: kb.Torch("default")])
 def test_a_failed_spawn_names_the_ranks_that_raised(make):
     from kernbench.runtime_api.multiprocessing import SpawnException
