@@ -19,7 +19,7 @@ SLOW = "--slow" in sys.argv
 if SLOW:
     sys.argv.remove("--slow")
 # How many blocks of each page run: (marked `sh run`, marked `sh run slow`). Pages that are not named have none.
-BLOCKS = {"README.md": (7, 0), "docs/attention.md": (7, 1), "docs/benches.md": (7, 0), "docs/collectives.md": (1, 0), "docs/energy.md": (3, 0),
+BLOCKS = {"README.md": (7, 0), "docs/attention.md": (8, 1), "docs/benches.md": (7, 0), "docs/collectives.md": (1, 0), "docs/energy.md": (3, 0),
           "docs/machine-files.md": (3, 0), "docs/models.md": (4, 2), "docs/run-files.md": (6, 0), "docs/seeing.md": (8, 0), "docs/sweeps.md": (1, 0)}
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "src").rglob("*.md")])
 

@@ -25,9 +25,9 @@ if "--pictures" in sys.argv:
     del sys.argv[at:at + 2]
 
 SECTIONS = ["what", "why", "plan", "timeline", "performance", "caveats"]
-# Options that make shipped benches small enough for a test; others run as they are.
 # The benches of odd_benches.cpp; all others are built in.
 ODD_BENCHES = {"stuck", "race", "many", "endless", "crash", "files"}
+# Options that make shipped benches small enough for a test; others run as they are.
 SMALL = {
     "ccl-allreduce": ["n_elem=256", "--verify-data"],
     "matmul-composite": ["M=128", "--topology", "small"],
