@@ -340,3 +340,38 @@ def test_kernel_language_refuses_whole_numbers_that_a_double_does_not_hold(torch
     x = torch.from_numpy(np.zeros(4, np.int64))
     torch.launch("k", kernel, x, grid=(1, 1))
     assert x.numpy().tolist() == [2**60 - 2**62 + 2**53] * 4
+
+
+@triton.jit
+def beyond_the_range(marks, numbers, INTEGER: tl.constexpr, LEAST: tl.constexpr, LARGE: tl.constexpr):
+    i = tl.arange(0, 4)
+    x = tl.where(i == 0, LARGE, tl.where(i == 1, -LARGE, tl.where(i == 2, float("nan"), 2.75)))
+    whole = x.to(INTEGER)
+    low = tl.full((4,), LEAST, INTEGER)
+    tl.store(marks + i, 1, mask=(whole == low) | (whole == ~low))  # known while the kernel is recorded
+    tl.store(numbers + i, whole)                                    # computed by the machine
+
+
+@pytest.mark.parametrize("integer, array", [(tl.int8, np.int8), (tl.int16, np.int16), (tl.int32, np.int32), (tl.int64, np.int64),
+                                            (tl.uint8, np.uint8), (tl.uint16, np.uint16), (tl.uint32, np.uint32),
+                                            (tl.uint64, np.uint64)])
+def test_a_float_beyond_an_integer_type_is_its_nearest_end_known_and_computed(torch, integer, array):
+    least, most = np.iinfo(array).min, np.iinfo(array).max
+    marks, numbers = torch.zeros((4,), "i32"), torch.from_numpy(np.zeros(4, array))
+    beyond_the_range[(1,)](marks, numbers, INTEGER=integer, LEAST=int(least), LARGE=1e30)
+    assert numbers.numpy().tolist() == [most, least, 0, 2]
+    assert marks.numpy().tolist() == [1, 1, int(least == 0), 0]
+
+
+@triton.jit
+def scalar_beyond_the_range(out):
+    for_nan, for_infinity = float("nan"), float("inf")
+    tl.store(out, for_nan.to(tl.int32) + 1)
+    tl.store(out + 1, for_infinity.to(tl.int32))
+    tl.store(out + 2, (-for_infinity).to(tl.int32))
+
+
+def test_a_scalar_beyond_an_integer_type_is_its_nearest_end(torch):
+    out = torch.zeros((3,), "i32")
+    scalar_beyond_the_range[(1,)](out)
+    assert out.numpy().tolist() == [1, 2**31 - 1, -2**31]

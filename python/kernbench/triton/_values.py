@@ -40,12 +40,12 @@ def rounded(value, type):
         if type is types.int1:
             return value != 0
         if value.dtype.kind == "f" and type.numpy.kind in "iu":
-            return np.trunc(value).astype(np.int64).astype(type.numpy)
+            return _whole_array(value, type)
         return value.astype(type.numpy, copy=False)
     if type is types.int1:
         return bool(value)
     if type.is_int():
-        value = int(value)
+        value = _whole_number(value, type) if isinstance(value, float) else int(value)
         bits = type.primitive_bitwidth
         low = -(1 << bits - 1) if type.kind == "int" else 0
         return (value - low) % (1 << bits) + low
@@ -56,6 +56,22 @@ def rounded(value, type):
     if type is types.bfloat16:
         return float(types.bfloat16_rounded(np.asarray([value], np.float32))[0])
     return float(type.numpy.type(value)) if type.is_floating() else value
+
+
+def _whole_number(value, type):
+    """A float toward zero, as tiles are cast: beyond the type's range its nearest end, 0 for NaN."""
+    if value != value:
+        return 0
+    return type.low if value <= type.low else type.high if value >= type.high else int(value)
+
+
+def _whole_array(value, type):
+    value = value.astype(np.float64)  # which no bound of 32 bits or less is rounded in
+    inside = (value > type.low) & (value < type.high)
+    whole = np.where(inside, value, 0).astype(type.numpy)  # toward zero; NaN is not inside
+    whole[value <= type.low] = type.low
+    whole[value >= type.high] = type.high
+    return whole
 
 
 def _float_of(value, type):
