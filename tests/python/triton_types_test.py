@@ -177,6 +177,23 @@ def test_the_remainder_of_floats_has_the_sign_of_the_dividend(torch):
 
 
 @triton.jit
+def quotients_kernel(out, x, y, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(out + i, tl.load(x + i) % tl.load(y + i))
+
+
+def test_the_remainder_of_floats_is_exact_for_long_quotients(torch):
+    random = np.random.default_rng(3)
+    y = np.exp2(random.uniform(-8, 8, 1024)).astype(np.float32)
+    x = (y * random.choice([-1, 1], 1024) * np.exp2(random.uniform(-2, 40, 1024))).astype(np.float32)
+    x[:6], y[:6] = [1e8, 4.9, 0.7, -2.5, np.inf, 5], [3, 0.7, 0.1, np.inf, 2, 0]
+    out = torch.from_numpy(np.zeros(1024, np.float32))
+    quotients_kernel[(1,)](out, torch.from_numpy(x), torch.from_numpy(y), N=1024)
+    with np.errstate(invalid="ignore"):
+        assert np.array_equal(out.numpy(), np.fmod(x, y), equal_nan=True)
+
+
+@triton.jit
 def unsigned_division_kernel(out, x, N: tl.constexpr):
     i = tl.arange(0, N)
     v = tl.load(x + i)

@@ -246,10 +246,19 @@ def floordiv(a, b):
 
 def mod(a, b):
     if as_tensor(a).dtype.is_floating() or as_tensor(b).dtype.is_floating():
-        a, b = as_tensor(a), as_tensor(b)
-        from . import language
-        return a - language.trunc(a / b) * b
+        return _float_remainder(as_tensor(a), as_tensor(b))
     return binary("mod", a, b, divides=True)
+
+
+def _float_remainder(a, b):
+    """What is left of a, with its sign. The rounded quotient times b is taken off in one rounding, which leaves an exact number;
+    it can be one b too far. A second round reaches quotients of up to 2⁴⁶."""
+    from .language import abs, fma, trunc, where
+    least, left = abs(b), abs(a)
+    for _ in range(2):
+        left = fma(-trunc(left / least), least, left)
+    left = where(abs(a) < least, abs(a), where(left < 0, left + least, left))  # also where b is infinite
+    return where(a < 0, -left, left)
 
 
 def power(a, b):
