@@ -53,6 +53,36 @@ def keyword_kernel(x_ptr, n):
 
 
 @triton.jit
+def load_keyword_kernel(x_ptr, n):
+    tl.store(x_ptr, tl.load(x_ptr, maks=None))
+
+
+@triton.jit
+def atomic_keyword_kernel(x_ptr, n):
+    tl.atomic_add(x_ptr, 1.0, maks=None)
+
+
+@triton.jit
+def method_keyword_kernel(x_ptr, n):
+    tl.store(x_ptr, tl.arange(0, 4).sum(axsi=0))
+
+
+@triton.jit
+def cast_keyword_kernel(x_ptr, n):
+    tl.store(x_ptr, tl.arange(0, 4).to(tl.float32, bitcats=True))
+
+
+@triton.jit
+def scaled(x, factor):
+    return x * factor
+
+
+@triton.jit
+def helper_keyword_kernel(x_ptr, n):
+    tl.store(x_ptr, scaled(n, factr=2))
+
+
+@triton.jit
 def shapes_kernel(x_ptr, n):
     tl.store(x_ptr, tl.sum(tl.arange(0, 4) + tl.arange(0, 8)))
 
@@ -88,7 +118,12 @@ def core_kernel(x_ptr, n):
     (misspelled_math_kernel, AttributeError, "triton.language.math has no 'sqroot'"),
     (misspelled_name_kernel, NameError, "'n_row' is not defined; did you mean 'n_rows'"),
     (constant_kernel, AttributeError, "a constant has no 'to': 4 is a plain number"),
-    (keyword_kernel, TypeError, "unexpected keyword argument 'masc'"),
+    (keyword_kernel, TypeError, r"store\(\) has no parameter 'masc'; did you mean 'mask'\?; it has pointer, value, mask, "),
+    (load_keyword_kernel, TypeError, r"load\(\) has no parameter 'maks'; did you mean 'mask'\?"),
+    (atomic_keyword_kernel, TypeError, r"atomic_add\(\) has no parameter 'maks'; did you mean 'mask'\?"),
+    (method_keyword_kernel, TypeError, r"sum\(\) has no parameter 'axsi'; did you mean 'axis'\?"),
+    (cast_keyword_kernel, TypeError, r"to\(\) has no parameter 'bitcats'; did you mean 'bitcast'\?; it has dtype, "),
+    (helper_keyword_kernel, TypeError, r"scaled\(\) has no parameter 'factr'; did you mean 'factor'\?; it has x, factor "),
     (shapes_kernel, ValueError, r"blocks of shapes \[4\] and \[8\] do not broadcast"),
     (order_kernel, ValueError, r"an order of axes \[0, 0\] for a block of shape \[4, 8\]"),
     (index_kernel, IndexError, "index out of range"), (key_kernel, KeyError, "b"),
@@ -98,7 +133,8 @@ def test_error_in_a_kernel_is_a_triton_error_with_line_and_program(torch, kernel
     with pytest.raises(kind, match=text) as e:
         kernel[(2,)](x, 4)
     assert isinstance(e.value, triton.TritonError)
-    assert first_line(kernel) in str(e.value) and str(e.value).endswith(f"(program 0, 0, 0 of {kernel.__name__})")
+    message = str(e.value).split("\n  hint: ")[0]
+    assert first_line(kernel) in message and message.endswith(f"(program 0, 0, 0 of {kernel.__name__})")
 
 
 @triton.jit
@@ -116,6 +152,12 @@ def filled_kernel(out_ptr, n):
     (lambda x: filled_kernel[lambda meta: (meta["BLOCK"],)](x, 1), "its grid: no argument or meta-parameter is called 'BLOCK'"),
     (lambda x: filled_kernel[(1.5,)](x, 1), "extents are whole numbers"),
     (lambda x: triton.heuristics({"n": lambda args: args["m"]})(filled_kernel)[(1,)](x), "the heuristic of n: no argument"),
+    (lambda x: triton.autotune(configs=[], kye=["n"]), r"autotune\(\) has no parameter 'kye'; did you mean 'key'\?; it has configs, key, "),
+    (lambda x: triton.autotune(configs=[]), r"autotune\(\): missing a required argument: 'key'"),
+    (lambda x: triton.autotune(configs=[], key=["m"])(filled_kernel),
+     "autotune of filled_kernel: key names 'm', which is no parameter; it has out_ptr, n"),
+    (lambda x: triton.autotune(configs=[], key="n")(filled_kernel), r"key is 'n'; it must be a list of names of parameters, such as \['n'\]"),
+    (lambda x: triton.heuristics(value={}), r"heuristics\(\) has no parameter 'value'; did you mean 'values'\?"),
     (lambda x: filled_kernel(x, 1), "launch it as filled_kernel"),
     (lambda x: tl.program_id(0), "work inside a @triton.jit kernel"),
     (lambda x: triton.jitt, "triton has no 'jitt'; did you mean 'jit'"),
@@ -164,3 +206,16 @@ def test_autotune_says_which_configurations_it_left_out_and_why(torch):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert "autotune left out" in str(chosen_kernel[(1,)](out))
+
+
+@triton.autotune(configs=[triton.Config({"ROWS": rows}) for rows in (8, 1 << 20)], key=[])
+@triton.jit
+def product_kernel(out_ptr, ROWS: tl.constexpr):
+    tl.store(out_ptr, tl.sum(tl.zeros((ROWS, 64), tl.float32)))
+
+
+def test_program_is_named_with_the_message_and_before_the_hint(torch):
+    with pytest.warns(UserWarning, match="leaves out ROWS: 1048576"):
+        launch = product_kernel[(1,)](torch.zeros((4,), "f32"))
+    message, hint = str(launch).split("autotune left out ROWS: 1048576")[1].split("\n  hint: ")
+    assert message.endswith("(program 0, 0, 0 of product_kernel)") and "program 0" not in hint

@@ -2,22 +2,25 @@
 
 import difflib
 import functools
+import inspect
 import os
+import re
 import traceback
 
 import numpy as np
 
 from .._errors import Interrupted, InternalError, SimulationError, SpawnException
-from ._record import KernelAttributeError, TritonError, _is_own, line_text
+from ._record import KernelAttributeError, KernelTypeError, TritonError, _is_own, line_text
 
 
 _NOT_OF_KERNELS = (Interrupted, InternalError, MemoryError, SimulationError, SpawnException)
+_UNEXPECTED = re.compile(r"^(\S+)\(\) got an unexpected keyword argument '(\w+)'")
 _NO_KERNELS = (os.path.dirname(np.__file__), "<")
 
 
 def meant(name, known):
     """`; did you mean 'arange'?`, if something is called so much alike."""
-    close = difflib.get_close_matches(name, [n for n in known if not n.startswith("_")], 1, 0.7)
+    close = difflib.get_close_matches(name, [n for n in known if not n.startswith("_")], 1, 0.66)
     return f"; did you mean '{close[0]}'?" if close else ""
 
 
@@ -41,11 +44,11 @@ def in_kernel(error, kernel, program):
     """
     if isinstance(error, _NOT_OF_KERNELS):
         return error
-    text = _text(error)
+    message, hint, advice = _text(error).partition("\n  hint: ")
     line = _line(error)
-    if line is not None and line not in text:
-        text = f"{line}: {text}"
-    return _renamed(error, f"{text} (program {', '.join(map(str, program))} of {kernel})")
+    if line is not None and line not in message:
+        message = f"{line}: {message}"
+    return _renamed(error, f"{message} (program {', '.join(map(str, program))} of {kernel}){hint}{advice}")
 
 
 def at_launch(error, kernel, what=""):
@@ -64,7 +67,43 @@ def _renamed(error, text):
     return made.with_traceback(error.__traceback__)
 
 
+def no_parameter(function, key, parameters):
+    """What is said of a keyword that a function does not have."""
+    return f"{function}() has no parameter '{key}'{meant(key, parameters)}; it has {', '.join(parameters)}"
+
+
+def _parameters(function):
+    return [name for name in inspect.signature(function).parameters if name != "self"]
+
+
+def _binding_text(error, functions):
+    """The text of a TypeError. If it is about an unknown keyword of one of these functions, it lists the parameters that there are."""
+    found = _UNEXPECTED.match(str(error))
+    for function in functions if found else ():
+        if found[1] in (function.__qualname__, function.__name__):
+            return no_parameter(function.__name__, found[2], _parameters(function))
+    return str(error)
+
+
+def checked_call(function):
+    """The function, with a TritonError for arguments that it does not take."""
+    @functools.wraps(function)
+    def call(*args, **options):
+        known = _parameters(function)
+        for key in options:
+            if key not in known:
+                raise KernelTypeError(no_parameter(function.__name__, key, known))
+        try:
+            inspect.signature(function).bind(*args, **options)
+        except TypeError as error:
+            raise KernelTypeError(f"{function.__name__}(): {error}") from None
+        return function(*args, **options)
+    return call
+
+
 def _text(error):
+    if isinstance(error, TypeError) and not isinstance(error, TritonError):
+        return _binding_text(error, _functions_at(error)) or type(error).__name__
     if isinstance(error, NameError) and getattr(error, "name", None):
         return f"'{error.name}' is not defined{meant(error.name, _names_at(error))}"
     if isinstance(error, AttributeError) and isinstance(getattr(error, "obj", None), (int, float)):
@@ -75,6 +114,16 @@ def _text(error):
 
 def _frames(error):
     return [(frame, line) for frame, line in traceback.walk_tb(error.__traceback__) if not _is_own(frame.f_code.co_filename)]
+
+
+def _functions_at(error):
+    """The functions that the failing line can have meant: those of the language, and those its names stand for."""
+    from . import language
+    from ._jit import KernelInterface
+    frames = _frames(error)
+    named = [*frames[-1][0].f_locals.values(), *frames[-1][0].f_globals.values()] if frames else []
+    known = [vars(owner).values() for owner in (language, language.math, language.tensor)]
+    return [f for group in (*known, named) for f in group if inspect.isfunction(f) or isinstance(f, KernelInterface)]
 
 
 def _names_at(error):

@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import _core
 from . import _types as types
-from ._errors import at_launch, in_kernel, meant
+from ._errors import at_launch, checked_call, in_kernel, meant, no_parameter
 from ._memory import Spans, TensorDescriptor
 from ._own_writes import OwnWrites
 from ._record import Instance, KernelRuntimeError, KernelTypeError, KernelValueError, Places, TritonError, kernel_line, line_text, running
@@ -266,8 +266,7 @@ class JITFunction(KernelInterface):
         unused = [k for k in options if k not in self.arg_names]
         for key in unused:
             if key not in IGNORED:
-                raise KernelTypeError(f"{self.__name__}() has no parameter '{key}'{meant(key, self.arg_names)}; it has "
-                                      f"{', '.join(self.arg_names)}")
+                raise KernelTypeError(no_parameter(self.__name__, key, self.arg_names))
             options.pop(key)
         if "schedule" in self.arg_names and schedule is not None:
             options["schedule"], schedule = schedule, None
@@ -389,6 +388,7 @@ class Heuristics(_Wrapper):
         return self.fn.run(*args, grid=grid, **options)
 
 
+@checked_call
 def heuristics(values):
     return lambda fn: Heuristics(fn, values)
 
@@ -399,13 +399,23 @@ class Autotuner(_Wrapper):
     def __init__(self, fn, configs, key, prune_configs_by=None, pre_hook=None, post_hook=None):
         super().__init__(fn, fn.arg_names)
         self.configs = list(configs) or [Config({})]
-        self.keys = list(key)
+        self.keys = self._checked(key)
         self.prune = prune_configs_by or {}
         self.pre_hook = pre_hook
         self.cache = {}  # key → Config
         self.timings = {}  # key → {Config: nanoseconds}
         self.left_out = {}  # key → {Config: why it cannot be had}
         self.best_config = None
+
+    def _checked(self, key):
+        """The key's names, each of which must be a parameter: any other would never tell two launches apart."""
+        if isinstance(key, str):
+            raise KernelTypeError(f"autotune of {self.__name__}: key is {key!r}; it must be a list of names of parameters, such as [{key!r}]")
+        for name in key:
+            if name not in self.arg_names:
+                raise KernelValueError(f"autotune of {self.__name__}: key names '{name}', which is no parameter"
+                                       f"{meant(str(name), self.arg_names)}; it has {', '.join(self.arg_names)}")
+        return list(key)
 
     def run(self, *args, grid, **options):
         named = {**dict(zip(self.arg_names, args)), **options}
@@ -507,6 +517,7 @@ class _Copies:
         return number - begin + self.pointed[begin].data_ptr()
 
 
+@checked_call
 def autotune(configs, key, prune_configs_by=None, reset_to_zero=None, restore_value=None, pre_hook=None, post_hook=None,
              warmup=None, rep=None, use_cuda_graph=False, do_bench=None, cache_results=False):
     """`key` as in Triton; how a GPU would measure (warmup, rep, reset_to_zero …) has no effect."""

@@ -56,7 +56,7 @@ def _of_kind(value, kind, call, expected):
 def _atomic(name):
     def operation(pointer, val, mask=None, sem=None, scope=None):
         return _memory.atomic(name, pointer, val, mask)
-    operation.__name__ = f"atomic_{name}"
+    operation.__name__ = operation.__qualname__ = f"atomic_{name}"
     return operation
 
 
