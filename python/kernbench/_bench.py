@@ -43,6 +43,15 @@ def _arguments(fn):
     return sum(k in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD) for k in kinds)
 
 
+def check_parameters(fn):
+    """How many of (torch, options, report) a host function takes; TypeError if it is none of one to three."""
+    count = _arguments(fn)
+    if not 1 <= count <= 3:
+        raise TypeError(f"{name_of(fn)}{inspect.signature(fn)} takes {count or 'no'} positional parameters; a bench takes (torch), "
+                        "(torch, options) or (torch, options, report)")
+    return count
+
+
 def bench(name=None, description="", options=None):
     """Registers a host program `fn(torch[, options[, report]])` that the command line runs too.
 
@@ -57,9 +66,7 @@ def bench(name=None, description="", options=None):
     def register(fn):
         own = name or name_of(fn).replace("_", "-")
         params = [_param(key, value) for key, value in (options or {}).items()] if not isinstance(options, (list, tuple)) else list(options)
-        count = _arguments(fn)
-        if not 1 <= count <= 3:
-            raise TypeError(f"bench '{own}' takes (torch[, options[, report]]), not {count} arguments")
+        count = check_parameters(fn)
 
         def run(core, values, report):
             torch = Torch._over(core)
@@ -98,6 +105,8 @@ def run_bench(name, machine="default", *, device="all", verify=False, hazards=Fa
     is then a SavedRun."""
     if callable(name):
         name = getattr(name, "bench_name", None) or bench(name).bench_name
+    if not isinstance(name, str):
+        raise TypeError(f"run_bench takes the name of a bench or a host function, not {name!r}")
     words = [f"{key}={_word(value)}" for key, value in options.items()]
     import_named(ccl)
     result = _core.run_bench(name, words, machine_of(machine), device, verify, hazards, strict, threads, str(ccl), list(ccl_overrides),

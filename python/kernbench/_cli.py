@@ -1,11 +1,14 @@
 """The command line. `--bench file.py:name` runs a bench of a Python file."""
+import difflib
 import importlib.util
+import inspect
 import os
 import pathlib
 import sys
 
 from . import _core
 from ._collectives import import_named
+from ._errors import InputError
 
 
 def load_file(path):
@@ -24,7 +27,7 @@ def load_file(path):
 
 
 def _bench_of(word):
-    """The name of the bench that `file.py:name` stands for."""
+    """The name of the bench that `file.py:name` stands for; without a name, that of the file's only bench or function."""
     file, _, name = word.rpartition(":") if word.rfind(".py:") >= 0 else (word, "", "")
     if not pathlib.Path(file).is_file():
         raise FileNotFoundError(f"--bench {word}: there is no file {file}")
@@ -33,14 +36,40 @@ def _bench_of(word):
     known = {b.replace("_", "-") for b in _core.bench_names()}
     if name.replace("_", "-") in known:
         return name
-    from ._bench import bench
     if name and callable(getattr(module, name, None)):
-        return getattr(getattr(module, name), "bench_name", None) or bench(getattr(module, name)).bench_name
-    new = [b for b in _core.bench_names() if b not in before]
-    if not name and len(new) == 1:
-        return new[0]
-    raise LookupError(f"--bench {word}: {file} has no bench or function {name!r}; its benches: {', '.join(new) or 'none'}"
-                      if name else f"--bench {word}: say which one: {', '.join(f'{file}:{b}' for b in new) or 'it has none'}")
+        return _registered(getattr(module, name), word)
+    benches = [b for b in _core.bench_names() if b not in before]
+    functions = [] if benches and not name else _host_functions(module)
+    choices = benches + functions
+    if name:
+        near = difflib.get_close_matches(name, choices, 1)
+        meant = f"; did you mean '{near[0]}'?" if near else ""
+        raise LookupError(f"--bench {word}: {file} has no bench or function '{name}'{meant}; it has {', '.join(choices) or 'none'}")
+    if len(choices) == 1:
+        return benches[0] if benches else _registered(getattr(module, functions[0]), word)
+    if choices:
+        raise LookupError(f"--bench {word}: {file} has {len(choices)} {'benches' if benches else 'functions'}; "
+                          f"say which one: {', '.join(f'{file}:{choice}' for choice in choices)}")
+    raise LookupError(f"--bench {word}: {file} has no bench; define a function of (torch), (torch, options) or (torch, options, report)")
+
+
+def _registered(function, word):
+    """The name of the bench that a function of the file is, registered now if it is a plain function."""
+    from ._bench import bench, check_parameters
+    if hasattr(function, "bench_name"):
+        return function.bench_name
+    try:
+        check_parameters(function)
+    except TypeError as error:
+        raise LookupError(f"--bench {word}: {error}") from None
+    return bench(function).bench_name
+
+
+def _host_functions(module):
+    """The public functions that the file defines and that are neither kernels, which have a `tl`, nor registered benches."""
+    return [name for name, value in vars(module).items()
+            if inspect.isfunction(value) and value.__module__ == module.__name__ and not name.startswith("_")
+            and not hasattr(value, "bench_name") and "tl" not in inspect.signature(value).parameters]
 
 
 def _is_python(word):
@@ -75,6 +104,15 @@ def _ccl_of(words):
     return None
 
 
+def _import_ccl(words):
+    """Imports the modules that the ccl.yaml names. Commands that do not read that file work without them."""
+    try:
+        import_named(_ccl_of(words))
+    except Exception:
+        if words[:1] in (["run"], ["ccl"], ["sweep"]):
+            raise
+
+
 def main(argv=None):
     """Runs a command and returns its exit code. Text goes through `sys.stdout`, in that stream's encoding."""
     argv = sys.argv[1:] if argv is None else [str(word) for word in argv]
@@ -84,12 +122,12 @@ def main(argv=None):
         return plot(argv[1:])
     try:
         words = _with_loaded_benches(argv)
-    except (FileNotFoundError, LookupError) as error:
+        _import_ccl(words)
+    except (FileNotFoundError, LookupError, InputError) as error:
         print(f"kernbench: {error}", file=sys.stderr)
         return 2
     except Exception:  # the file's own, so with its traceback
         import traceback
         traceback.print_exc()
         return 2
-    import_named(_ccl_of(words))
     return _core.cli_main([os.fsencode(word) for word in ["kernbench", *words]])  # names of files, byte for byte

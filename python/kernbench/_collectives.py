@@ -35,24 +35,39 @@ def collectives():
 
 # ── modules named in ccl.yaml ──
 
-def _importable(path, folder):
-    """The module of that import path, also if it lies beside the ccl.yaml; None if there is none."""
+def _imported(path, folder, where):
+    """The module of that import path, also if it lies beside the ccl.yaml; InputError if there is none."""
     before = list(sys.path)
     sys.path.append(str(folder))
     try:
         return importlib.import_module(path)
     except ModuleNotFoundError as error:
-        if error.name is not None and (path == error.name or path.startswith(error.name + ".")):
-            return None
-        raise
+        if error.name is None or not (path + ".").startswith(error.name + "."):
+            raise  # the module is there; what it imports is missing
+        raise InputError("ccl.no-module", where, f"module '{path}' cannot be imported: {error}",
+                         f"Python looks for modules on sys.path and in the folder of the ccl.yaml, {pathlib.Path(folder).resolve()}") from None
     finally:
         sys.path[:] = before
 
 
+def _function_of(path, folder, where):
+    """The function of an import path `pkg.mod.fn`; InputError if there is none."""
+    place, _, name = path.rpartition(".")
+    module = _imported(place, folder, where)
+    found = getattr(module, name, None)
+    if not callable(found):
+        own = [n for n, value in vars(module).items() if inspect.isfunction(value) and not n.startswith("_")]
+        raise InputError("ccl.no-function", where, f"module '{place}' has no function '{name}'",
+                         f"its functions: {', '.join(own) or 'none'}")
+    return found
+
+
 def function_at(path, folder="."):
     """The function of an import path `pkg.mod.fn`; None if there is none."""
-    module, _, name = path.rpartition(".")
-    return getattr(_importable(module, folder), name, None) if module else None
+    try:
+        return _function_of(path, folder, path) if _is_path(path) else None
+    except InputError:
+        return None
 
 
 def value_of(text):
@@ -140,7 +155,8 @@ def _register_validator(path, fn):
 
 def import_named(file=None):
     """Imports what the entries of a `ccl.yaml` name by import path and registers it; without a file that of the current folder.
-    Returns whether there was anything of that kind. What is wrong with the file, or cannot be imported, is reported when the file is read."""
+    Returns whether there was anything of that kind. InputError if a module or function cannot be imported; whatever else is wrong
+    with the file is reported when C++ reads it."""
     file = "ccl.yaml" if file in (None, "") else os.fspath(file)
     if file == "default" or not os.path.isfile(file):
         return False
@@ -150,24 +166,23 @@ def import_named(file=None):
         return False
     entries = root.get("algorithms") if isinstance(root, dict) else None
     folder = pathlib.Path(file).resolve().parent
-    entries = entries.values() if isinstance(entries, dict) else ()
-    return any([_import_entry(entry, folder) for entry in entries if isinstance(entry, dict)])
+    entries = entries.items() if isinstance(entries, dict) else ()
+    return any([_import_entry(entry, folder, f"{file}: algorithms.{name}") for name, entry in entries if isinstance(entry, dict)])
 
 
-def _import_entry(entry, folder):
+def _import_entry(entry, folder, where):
     path = entry.get("module")
     own = [entry.get(key) for key in ("module", "mapper", "validator")]
     if _is_path(path) and not path.startswith("kernbench.") and path not in _core.collective_names():
-        module = _importable(path, folder)
-        if module is not None and hasattr(module, "kernel"):
-            _register_module(path)
+        if not callable(getattr(_imported(path, folder, f"{where}.module"), "kernel", None)):
+            raise InputError("ccl.no-kernel", f"{where}.module", f"module '{path}' has no function 'kernel'",
+                             "define kernel(t_ptr, *args, tl) in it")
+        _register_module(path)
     for key, names, register in (("mapper", _core.mapper_names, _register_mapper),
                                  ("validator", _core.validator_names, _register_validator)):
         path = entry.get(key)
         if _is_path(path) and path not in names():
-            fn = function_at(path, folder)
-            if fn is not None:
-                register(path, fn)
+            register(path, _function_of(path, folder, f"{where}.{key}"))
     return any(_is_path(path) and not path.startswith("kernbench.") for path in own)
 
 

@@ -1,6 +1,7 @@
 """Ranks and the process group: what `torch.multiprocessing` and `torch.distributed` are to a PyTorch program."""
 import contextvars
 import enum
+import operator
 
 
 class ReduceOp(enum.Enum):
@@ -21,6 +22,13 @@ class Group:
 
     def __repr__(self):
         return f"Group({self._group!r})"
+
+
+def _sips_of(rank_to_sip):
+    try:
+        return [operator.index(sip) for sip in rank_to_sip]
+    except TypeError:
+        raise TypeError(f"rank_to_sip is {rank_to_sip!r}; it must be a list with the number of a SIP for each rank, such as [1, 0]") from None
 
 
 class Multiprocessing:
@@ -53,7 +61,7 @@ class Distributed:
         """Installs the queues of the configured all-reduce. Once before `spawn`, or once in every rank.
 
         With `rank_to_sip` rank r is the SIP `rank_to_sip[r]`: each SIP once, and before anything else is asked of the machine."""
-        self._torch._init_process_group(backend, [] if rank_to_sip is None else list(rank_to_sip))
+        self._torch._init_process_group(backend, [] if rank_to_sip is None else _sips_of(rank_to_sip))
 
     def cooperative_yield(self):
         """Lets the other ranks run until each of them waits. Outside of `spawn` it does nothing."""

@@ -5,7 +5,8 @@ class Error(Exception):
     """Everything KernBench raises of its own."""
 
     def __init__(self, id="", where="", message="", hint="", text=None):
-        super().__init__(text if text is not None else ": ".join(part for part in (where, message) if part) or id)
+        said = ": ".join(part for part in (where, message) if part) or id
+        super().__init__(text if text is not None else said + (f"\n  hint: {hint}" if hint else ""))
         self.id = id            #: stable slug: "topology.unknown-key"
         self.where = where      #: `file:line:column`, a tensor, `sip0.cube5.pe3`; may be empty
         self.message = message  #: what is wrong, and what was expected
