@@ -64,20 +64,31 @@ double cut(DType dtype, T n) {
   return 0;
 }
 
+/// A number as an operation in an integer dtype takes it: in an unsigned one, what is below 0 wraps.
 template <class T>
-double integer_as(MathOp op, DType result, double a, double b, double c) {
-  const auto in = [](double x) {
-    return x < 0 ? static_cast<T>(static_cast<Int>(x)) : static_cast<T>(static_cast<std::uint64_t>(x));
-  };
-  return cut(result, integer<T>(op, in(a), in(b), in(c)));
+T operand_as(DType computed, double x) {
+  const auto whole =
+      x < 0 ? static_cast<T>(static_cast<Int>(x)) : static_cast<T>(static_cast<std::uint64_t>(x));
+  if (computed == DType::u8) return static_cast<std::uint8_t>(whole);
+  if (computed == DType::u16) return static_cast<std::uint16_t>(whole);
+  return whole;
+}
+
+/// `fn` of a number of the type in which replay computes that dtype.
+template <class Fn>
+auto with_computed_type(DType computed, const Fn& fn) {
+  if (computed == DType::u32) return fn(std::uint32_t{});
+  if (computed == DType::i64) return fn(std::int64_t{});
+  if (computed == DType::u64) return fn(std::uint64_t{});
+  return fn(std::int32_t{});
 }
 
 double integer(MathOp op, DType computed, DType result, double a, double b, double c) {
   if (op == MathOp::bit_not && result == DType::i1) return 1 - a;
-  if (computed == DType::u32) return integer_as<std::uint32_t>(op, result, a, b, c);
-  if (computed == DType::i64) return integer_as<std::int64_t>(op, result, a, b, c);
-  if (computed == DType::u64) return integer_as<std::uint64_t>(op, result, a, b, c);
-  return integer_as<std::int32_t>(op, result, a, b, c);
+  return with_computed_type(computed, [&]<class T>(T) {
+    return cut(result, integer<T>(op, operand_as<T>(computed, a), operand_as<T>(computed, b),
+                                  operand_as<T>(computed, c)));
+  });
 }
 
 /// Floats as replay does them: in f32.
@@ -89,11 +100,19 @@ float real(MathOp op, float a, float b, float c) {
   return *result;
 }
 
-bool compare(MathOp op, double a, double b) {
+template <class T>
+bool compare(MathOp op, T a, T b) {
   const auto result = scalar::with_comparison(
-      op, [&]<class Op>() { return std::optional<bool>(Op::template of<Simd::generic>(a, b, 0.0) != 0); });
+      op, [&]<class Op>() { return std::optional<bool>(Op::template of<Simd::generic>(a, b, T{}) != 0); });
   KB_ASSERT(result, "{} is no comparison", to_string(op));
   return *result;
+}
+
+/// Two integers in the dtype they are promoted to, where −1 beside an unsigned number is the largest there is.
+bool compare_integers(MathOp op, DType computed, double a, double b) {
+  return with_computed_type(computed, [&]<class T>(T) {
+    return compare(op, operand_as<T>(computed, a), operand_as<T>(computed, b));
+  });
 }
 
 double cast(DType from, DType to, double number) {
@@ -115,8 +134,11 @@ struct LaneOp {
   double operator()(double a, double b, double c) const {
     if (op == MathOp::where) return round_to(result, a != 0 ? b : c);
     const bool is_real = is_float(operands) || is_float(result);
-    const auto x = is_real ? static_cast<float>(a) : a, y = is_real ? static_cast<float>(b) : b;
-    if (info(op).result == ResultRule::truth) return compare(op, x, y) ? 1 : 0;
+    if (info(op).result == ResultRule::truth) {
+      const bool holds = is_real ? compare(op, static_cast<float>(a), static_cast<float>(b))
+                                 : compare_integers(op, operands, a, b);
+      return holds ? 1 : 0;
+    }
     if (is_real)
       return round_to(result, static_cast<double>(real(op, static_cast<float>(a), static_cast<float>(b),
                                                        static_cast<float>(c))));

@@ -40,6 +40,26 @@ TEST(Mask, CombinesWithAndOrNot) {
             "2:6 7:8");
 }
 
+TEST(Mask, ComparesSignedWithUnsignedNumbersInTheirCommonDtype) {
+  // -4 … 3 beside 0 … 7 as u32: what is below 0 wraps to the largest numbers, and 0 < 4 … 3 < 7 holds
+  EXPECT_EQ(lanes({8}, [](Context& tl) { return tl.arange(0, 8) - 4 < tl.cast(tl.arange(0, 8), u32); }),
+            "4:8");
+  // i8 -4 … -1 are 252 … 255 in u8, and 0 … 3 are not
+  EXPECT_EQ(lanes({8},
+                  [](Context& tl) {
+                    const auto narrow = tl.cast(tl.arange(0, 8) - 4, i8);
+                    return narrow >= tl.cast(tl.arange(0, 8) * 0 + 250, u8);
+                  }),
+            "0:4");
+  // the larger of i8 -1 and u8 3 is 255
+  EXPECT_EQ(lanes({4},
+                  [](Context& tl) {
+                    const auto minus_one = tl.cast(tl.arange(0, 4) * 0 - 1, i8);
+                    return tl.maximum(minus_one, tl.cast(tl.arange(0, 4), u8)) == 255;
+                  }),
+            "all");
+}
+
 TEST(Mask, OfTwoAxesIsBuiltFromViews) {
   // rows below 3, columns below 2 of [4, 4]
   EXPECT_EQ(lanes({4, 4},
