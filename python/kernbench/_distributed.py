@@ -45,8 +45,8 @@ class Multiprocessing:
         if not callable(fn):
             raise TypeError(f"spawn runs a function, not {type(fn).__name__}")
         # A rank is a thread, and a new thread starts with an empty context: each gets a copy of the caller's.
-        contexts = [contextvars.copy_context() for _ in range(nprocs)]
-        self._torch._spawn(lambda rank: contexts[rank].run(fn, rank, *args), nprocs)
+        context = contextvars.copy_context()
+        self._torch._spawn(lambda rank: context.copy().run(fn, rank, *args), nprocs)
 
 
 class Distributed:

@@ -222,6 +222,8 @@ class KernelInterface:
     def __getitem__(self, grid):
         return lambda *args, **options: self.run(*args, grid=grid, **options)
 
+    __iter__ = None  # with __getitem__ alone Python would iterate without end
+
     def warmup(self, *args, grid=None, **options):
         """No effect: there is nothing to compile."""
 

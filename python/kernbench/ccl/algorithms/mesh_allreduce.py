@@ -6,7 +6,7 @@ from ._common import around, bytes_of, dtype_of, rank_of
 
 def grid_of(world_size):
     """The grid nearest to a square, at least as wide as high."""
-    h = max(d for d in range(1, isqrt(world_size) + 1) if world_size % d == 0)
+    h = next(d for d in range(isqrt(world_size), 0, -1) if world_size % d == 0)
     return world_size // h, h
 
 

@@ -36,6 +36,10 @@ class Memory:
     """Ranges of one memory, named by their first byte and their length."""
 
     def __init__(self, capacity, place, granule=1):
+        if not 0 <= capacity <= 1 << 60:
+            raise InputError("address.size", place, f"a memory of {capacity} bytes", "it has 0 to 2⁶⁰ bytes")
+        if granule < 1 or granule & granule - 1:
+            raise InputError("address.size", place, f"ranges in steps of {granule} bytes", "the step is a power of two")
         self._ranges = _core.RangeAllocator(capacity, granule)
         self._place, self._taken = place, {}
 
