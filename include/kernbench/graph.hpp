@@ -130,7 +130,7 @@ class Graph {
   /// Wires and latencies along a route: when a message of no bytes arrives.
   Time latency(const std::vector<LinkId>& route) const;
 
-  /// The UCIe connection between two nodes: ⌊((a.pe + b.pe) mod P) · C / P⌋, a PE of −1 counting as 0.
+  /// The first UCIe connection on the route between two nodes; −1 if it crosses none. docs/model.md has the rule.
   int connection(NodeId from, NodeId to) const;
   /// Partitions run independently: 0 is host and switch, s + 1 is SIP s.
   int partition(NodeId id) const;

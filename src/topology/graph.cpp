@@ -229,9 +229,9 @@ NodeId Graph::pe(PeCoord pe, NodeKind part) const { return cube_node(pe.in_cube(
 int Graph::partition(NodeId id) const { return locate(id).sip + 1; }
 
 int Graph::connection(NodeId from, NodeId to) const {
-  const int a = std::max(0, node(from).pe);
-  const int b = std::max(0, node(to).pe);
-  return (a + b) % pes_ * connections_ / pes_;
+  for (const LinkId id : route(from, to))
+    if (const Node next = node(link(id).to); next.conn >= 0) return next.conn;
+  return -1;
 }
 
 LinkId Graph::sip_link(int sip, int index) const {

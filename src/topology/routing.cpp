@@ -4,6 +4,7 @@
 
 #include "kernbench/error.hpp"
 #include "kernbench/graph.hpp"
+#include "topology/connections.hpp"
 #include "topology/cube_plan.hpp"
 #include "topology/ejection.hpp"
 
@@ -16,7 +17,8 @@ class Graph::Router {
       : g_(graph),
         at_(graph.locate(from)),
         to_(graph.locate(to)),
-        conn_(graph.connection(from, to)),
+        from_pe_(graph.node(from).pe),
+        to_pe_(graph.node(to).pe),
         out_(out) {
     constexpr std::size_t kUsual = 16;  // links of a way, if it is not long
     out_.reserve(kUsual);
@@ -104,18 +106,26 @@ class Graph::Router {
 
   /// Out of the cube by a port and into the node that faces it.
   void cross(Side side) {
-    walk_cube(g_.cube_->ucie(side, conn_));
-    take_crossing(g_.crossing_of_cube_[static_cast<std::size_t>(at_.cube * 4 + static_cast<int>(side))]);
+    walk_cube(g_.cube_->ucie(side, connection(side)));
+    take_crossing(g_.crossing_of_cube_[static_cast<std::size_t>(at_.cube * 4 + static_cast<int>(side))],
+                  connection(side));
   }
 
-  void take_crossing(int crossing_index) {
+  /// A message that does not go from PE to PE takes the connection that is its PE's share of the port.
+  int connection(Side side) const {
+    if (from_pe_ >= 0 && to_pe_ >= 0)
+      return connection_between(from_pe_, to_pe_, side, g_.pes_, g_.connections_);
+    return std::max({0, from_pe_, to_pe_}) * g_.connections_ / g_.pes_;
+  }
+
+  void take_crossing(int crossing_index, int conn) {
     KB_ASSERT(crossing_index >= 0, "a route leaves the mesh at cube {}", at_.cube);
     const Crossing& crossing = g_.crossings_[static_cast<std::size_t>(crossing_index)];
     const int first = g_.io_links_ + g_.cubes() * static_cast<int>(g_.cube_->links().size());
-    take(first + crossing_index * g_.connections_ + conn_);
+    take(first + crossing_index * g_.connections_ + conn);
     at_.cube = crossing.to_cube;
-    at_.index = crossing.to_cube < 0 ? kFirstConn + crossing.to_side * g_.connections_ + conn_
-                                     : g_.cube_->ucie(static_cast<Side>(crossing.to_side), conn_);
+    at_.index = crossing.to_cube < 0 ? kFirstConn + crossing.to_side * g_.connections_ + conn
+                                     : g_.cube_->ucie(static_cast<Side>(crossing.to_side), conn);
   }
 
   void cross_mesh() {
@@ -133,15 +143,15 @@ class Graph::Router {
 
   void descend_from_io() {
     const int col = MeshCoord::of(to_.cube, g_.mesh_.x).x;
-    cross_io(kFirstConn + col * g_.connections_ + conn_);
-    take_crossing(g_.crossing_of_io_[static_cast<std::size_t>(col)]);
+    cross_io(kFirstConn + col * g_.connections_ + connection(Side::S));
+    take_crossing(g_.crossing_of_io_[static_cast<std::size_t>(col)], connection(Side::S));
     while (at_.cube != to_.cube) cross(Side::S);
     walk_cube(to_.index);
   }
 
   const Graph& g_;
   Local at_, to_;
-  int conn_;
+  const int from_pe_, to_pe_;
   std::vector<LinkId>& out_;
   std::vector<int> scratch_;
 };

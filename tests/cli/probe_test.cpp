@@ -137,8 +137,8 @@ TEST(ProbeCommand, BandwidthTakesSizesWithUnitsAndWrites) {
       {"bandwidth", "sip0.cube0.pe0", "sip0.cube1.hbm_ctrl.pe0", "--bytes", "32KiB", "--op", "write"});
   EXPECT_EQ(r["bytes"], 32768);
   EXPECT_EQ(r["parts"]["serialization_ns"], 256.0);
-  // Nine routers (r1c0 up to r0c0, then r1c5 to r0c0) of 2.5 ns, two UCIe ports of 8, wires.
-  EXPECT_EQ(r["parts"]["ack_ns"], 38.703);
+  // 13 routers (r0c0 down to r3c0, then r3c5 to r0c0) of 2.5 ns, two UCIe ports of 8, wires.
+  EXPECT_EQ(r["parts"]["ack_ns"], 48.799);
   expect_parts_add_up(r);
 }
 

@@ -51,11 +51,11 @@ TEST(Fabric, AnotherSipIsReachedThroughTheSwitch) {
     World world({}, options);
     const Probe& p = world.send("sip0.cube0.pe0", "sip1.cube0.hbm_ctrl.pe0", 256_B);
     world.simulation.run();
-    // Connection 0 is at r0c1. Wires: port 1, r0c0–r0c1 30, conn 1, crossing 1, to the NoC 1, to the endpoint
-    // 1, to the switch 1; back: endpoint 1, NoC 1, port 1, crossing 1, r0c1 1, r0c0 30, slice 1: 72 ps.
+    // Northward by connection 1 at r0c2, southward by connection 0 at r0c1. Wires: port 1, r0c0–r0c2 60, conn 1, crossing 1, to the
+    // NoC 1, to the endpoint 1, to the switch 1; back: endpoint 1, NoC 1, port 1, crossing 1, r0c1 1, r0c0 30, slice 1: 102 ps.
     // Overheads: UCIe 8 + 8, NoC 0, endpoint 5, switch 5, endpoint 5, NoC 0, UCIe 8 + 8: 47 ns.
     // 256 B at 128 GB/s: 2 ns.
-    EXPECT_EQ(p.delivered, 49'072_ps);
+    EXPECT_EQ(p.delivered, 49'102_ps);
   }
 }
 

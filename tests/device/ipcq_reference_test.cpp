@@ -69,11 +69,11 @@ TEST(IpcqReference, OfAWholeSlotIsOneStream) {
   EXPECT_EQ(w.left(), kFirstByte + 16_ns + kToEngine);
 }
 
-// From the engine to the other SIP's TCM 47.073 ns (Ipcq.ToAnotherSip has the way, which is 1 ps longer from the TCM); 256 B at
+// From the engine to the other SIP's TCM 47.103 ns (Ipcq.ToAnotherSip has the way, which is 1 ps longer from the TCM); 256 B at
 // 128 GB/s 2 ns. They leave the slice at its own rate.
 TEST(IpcqReference, ToAnotherSip) {
   const Passing w(kOther, 128);
-  const Time commit = kFirstByte + kToEngine + 47'073_ps + 2_ns;
+  const Time commit = kFirstByte + kToEngine + 47'103_ps + 2_ns;
   EXPECT_EQ(w.spans(kPe0, OpKind::ipcq_send), (Spans{{kIssued, commit}}));
   EXPECT_EQ(w.left(), kFirstByte + 1_ns + kToEngine);
   EXPECT_EQ(w.log.logs()[2].back().kind, OpKind::ipcq_recv);

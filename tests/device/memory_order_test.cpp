@@ -51,7 +51,7 @@ class Reads final : public Access {
 };
 
 // PE 6 reads 64 KiB from its own slice: 2 ps there, 8 ns for a burst, 256 ns at 256 GB/s, 2 ps back. PE 0 reads 4 KiB from the
-// next cube: 16,203 ps there, 8 ns, 32 ns at 128 GB/s, 16,203 ps back. If it begins 191,598 ps later, both have
+// next cube: 16,203 ps there, 8 ns, 32 ns at 128 GB/s, 16,299 ps back. If it begins 191,502 ps later, both have
 // their data at 264,004 ps. In one piece, PE 6's arrival was known first; packet by packet, PE 0's is, for its last
 // packet's head comes 2 ns before its tail, that of PE 6 1 ns.
 // Then both ask for 4 KiB of slice 2, 122 ps away from each. Of its 8 channels' bursts of 8 ns, PE 0, whose node comes
@@ -62,7 +62,7 @@ TEST(RequestsOfOneInstant, AreServedByIssuer) {
     Reads six(machine, {0, 0, 6}, {{{0, 0, 6}, 64 * kKiB}, {{0, 0, 2}, 4 * kKiB}});
     Reads zero(machine, {0, 0, 0}, {{{0, 1, 0}, 4 * kKiB}, {{0, 0, 2}, 4 * kKiB}});
     six.begin_at(Time());
-    zero.begin_at(191'598_ps);
+    zero.begin_at(191'502_ps);
     machine.run();
     const Time both = 264'004_ps;
     EXPECT_EQ(zero.done, (std::vector{both, both + 122_ps + 24_ns + 8_ns + 122_ps})) << runs;

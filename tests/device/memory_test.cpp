@@ -47,16 +47,16 @@ TEST(Hbm, APeReadsTheOppositeCorner) {
   EXPECT_EQ(t.retired, 272_ps + 8_ns + 128_ns + 272_ps);
 }
 
-// One crossing: 16.203 ns each way (see Fabric.ASignalPaysWiresAndOverheadsOnly); 32 KiB at 128 GB/s: 256 ns.
+// One crossing: 16.203 ns there (see Fabric.ASignalPaysWiresAndOverheadsOnly). Back by connection 2, which is two rows farther in
+// either cube: 4 · 24 ps more. 32 KiB at 128 GB/s: 256 ns.
 TEST(Hbm, APeReadsTheNextCube) {
   Machine m;
   const Transfer& t = m.read({0, 0, 0}, m.device.hbm({0, 1, 0}), 0, 32 * kKiB);
   m.run();
-  EXPECT_EQ(t.retired, 16'203_ps + 8_ns + 256_ns + 16'203_ps);
+  EXPECT_EQ(t.retired, 16'203_ps + 8_ns + 256_ns + 16'299_ps);
 }
 
-// Six crossings, cube 0 (0, 0) to cube 15 (3, 3), connection 0 throughout: E and W ports at row 1, N and S at
-// column 1. In ps:
+// Six crossings, cube 0 (0, 0) to cube 15 (3, 3), connection 0 throughout: E ports at row 1, S ports at column 1. In ps:
 //   cube 0: port 1; r0c0 → r1c5 5·30 + 24 = 174; into the connection 1               176
 //   3 crossings E, each a wire of 1 and two ports of 8 ns                              3 + 48 ns
 //   cubes 1, 2: out of the connection 1, r1c0 → r1c5 150, in 1: 152 each             304
@@ -64,24 +64,25 @@ TEST(Hbm, APeReadsTheNextCube) {
 //   3 crossings S                                                                      3 + 48 ns
 //   cubes 7, 11: out 1; r0c1 → r5c1 5·24 = 120; in 1: 122 each                       244
 //   cube 15: out 1; r0c1 → r0c0 30; controller 1                                      32
-// = 96.890 ns. Back: X first along row 3 of the mesh, then north along column 0:
-//   cube 15: 1; r0c0 → W connection 0 at r1c0: 24; 1 = 26 · 3 crossings W · cubes 14, 13: 152 each
-//   cube 12: out at r1c5 1; r1c5 → r0c1: 4·30 + 24 = 144; in 1 = 146 · 3 crossings N · cubes 8, 4: 122 each
-//   cube 0: out at r5c1 1; r5c1 → r0c0: 30 + 5·24 = 150; port 1 = 152
-// 26 + 304 + 146 + 244 + 152 + 6 = 878 ps and 96 ns.
+// = 96.890 ns. Back: X first along row 3 of the mesh, by connection 2 at row 3, then north by connection 1 at column 2, around
+// the HBM stack of each cube:
+//   cube 15: 1; r0c0 → r3c0 3·24; 1 = 74 · 3 crossings W · cubes 14, 13: r3c5 → r3c0 5·30 + 2·24, and 2: 200 each
+//   cube 12: r3c5 → r0c2 3·30 + 3·24, and 2 = 164 · 3 crossings N · cubes 8, 4: r5c2 → r0c2 5·24 + 2·30, and 2: 182 each
+//   cube 0: r5c2 → r0c0 2·30 + 5·24, and 2 = 182
+// 74 + 400 + 164 + 364 + 182 + 6 = 1,190 ps and 96 ns.
 TEST(Hbm, APeReadsTheFarthestCube) {
   Machine m;
   const Transfer& t = m.read({0, 0, 0}, m.device.hbm({0, 15, 0}), 0, 32 * kKiB);
   m.run();
-  EXPECT_EQ(t.retired, 96'890_ps + 8_ns + 256_ns + 96'878_ps);
+  EXPECT_EQ(t.retired, 96'890_ps + 8_ns + 256_ns + 97'190_ps);
 }
 
-// Another SIP: 47.072 ns each way without the data (see Fabric.AnotherSipIsReachedThroughTheSwitch).
+// Another SIP: 47.102 ns each way without the data (see Fabric.AnotherSipIsReachedThroughTheSwitch).
 TEST(Hbm, APeReadsAnotherSip) {
   Machine m;
   const Transfer& t = m.read({0, 0, 0}, m.device.hbm({1, 0, 0}), 0, 32 * kKiB);
   m.run();
-  EXPECT_EQ(t.retired, 47'072_ps + 8_ns + 256_ns + 47'072_ps);
+  EXPECT_EQ(t.retired, 47'102_ps + 8_ns + 256_ns + 47'102_ps);
 }
 
 TEST(Hbm, UnalignedAccessesTouchOneBurstMore) {
@@ -235,7 +236,7 @@ TEST(Hbm, AnswersToOneReaderLeaveInTheOrderOfItsRequests) {
   const Transfer& first = m.read({0, 0, 0}, m.device.hbm({0, 1, 0}), 0, 4 * kKiB);
   const Transfer& second = m.read({0, 0, 0}, m.device.hbm({0, 1, 0}), 4 * kKiB, 4 * kKiB);
   m.run();
-  EXPECT_EQ(first.retired, 16'203_ps + 8_ns + 32_ns + 16'203_ps);
+  EXPECT_EQ(first.retired, 16'203_ps + 8_ns + 32_ns + 16'299_ps);
   EXPECT_EQ(second.retired, first.retired + 32_ns);
 }
 
@@ -431,10 +432,10 @@ TEST(Dma, ATransferOfSeveralPiecesRetiresWithTheLast) {
     m.device.dma({0, 0, 0}).issue(two);
     m.run();
     EXPECT_EQ(t.retired, 9'004_ps);
-    // The piece in the next cube decides, though it is the first: 16.203 ns each way, a burst 8, 4 KiB at 128
+    // The piece in the next cube decides, though it is the first: 16.203 ns there and 16.299 back, a burst 8, 4 KiB at 128
     // GB/s 32 ns. Written, it leaves behind the 256 B of `t`, which take 0.5 ns of the PE's 512 GB/s port.
     const Time behind = direction == Direction::read ? 0_ps : 500_ps;
-    EXPECT_EQ(two.retired, 2 * 16'203_ps + 40_ns + behind);
+    EXPECT_EQ(two.retired, 16'203_ps + 16'299_ps + 40_ns + behind);
   }
 }
 

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "kernbench/error.hpp"
+#include "topology/connections.hpp"
 #include "topology/ejection.hpp"
 
 namespace kernbench::topology::graph_test {
@@ -300,10 +301,8 @@ TEST(Graph, ConnectionsOfAPortAreLoadedEquallyByEveryShift) {
              graph.route(graph.pe({0, 0, pe}, NodeKind::pe_dma), graph.hbm_ctrl({0, 1, (pe + shift) % pes})))
           if (const Link l = graph.link(id); graph.node(l.from).cube == 0 && graph.node(l.to).cube == 1)
             ++load[id.index];
-      // 2i + k mod P takes every second value twice: with 4 PEs that is two connections, else all four.
-      const std::size_t used = pes == 4 ? 2 : 4;
-      EXPECT_EQ(load.size(), used);
-      for (const auto& [link, count] : load) EXPECT_EQ(count, pes / static_cast<int>(used));
+      EXPECT_EQ(load.size(), 4u);
+      for (const auto& [link, count] : load) EXPECT_EQ(count, pes / 4);
     }
   }
 }
@@ -316,6 +315,69 @@ TEST(Graph, OneToAllAndAllToOneLoadTheConnectionsEqually) {
       ++load[graph.connection(graph.pe({0, 0, scatter ? 5 : pe}, NodeKind::pe_dma),
                               graph.hbm_ctrl({0, 1, scatter ? pe : 5}))];
     EXPECT_EQ(load, (std::map<int, int>{{0, 2}, {1, 2}, {2, 2}, {3, 2}}));
+  }
+}
+
+/// How often each connection appears.
+std::vector<int> loads(const std::vector<int>& taken, int connections) {
+  std::vector<int> count(static_cast<std::size_t>(connections));
+  for (const int c : taken) ++count.at(static_cast<std::size_t>(c));
+  return count;
+}
+
+// P / C messages each where P is a multiple of 2C. Elsewhere at most one message off that, rounded down or up: it cannot be
+// better, as with P = C each shift, sender and receiver would have to take every connection once, which is an orthogonal
+// mate of the addition table of an even number; there is none.
+TEST(Connections, ShiftsSendersAndReceiversLoadThemEqually) {
+  for (const int pes : {4, 8, 12, 16, 32})
+    for (const int connections : {1, 2, 3, 4, 5, 6, 8})
+      for (const Side side : kSides) {
+        const auto one = [&](int from, int to) {
+          return connection_between(from, to, side, pes, connections);
+        };
+        const bool exact = pes % (2 * connections) == 0;
+        for (int k = 0; k < pes; ++k) {
+          std::vector<int> shift, sender, receiver;
+          for (int i = 0; i < pes; ++i) {
+            shift.push_back(one(i, (i + k) % pes));
+            sender.push_back(one(k, i));
+            receiver.push_back(one(i, k));
+          }
+          for (const auto& taken : {shift, sender, receiver})
+            for (const int count : loads(taken, connections)) {
+              EXPECT_GE(count, pes / connections - (exact ? 0 : 1)) << pes << ' ' << connections;
+              EXPECT_LE(count, (pes + connections - 1) / connections + (exact ? 0 : 1))
+                  << pes << ' ' << connections;
+            }
+        }
+      }
+}
+
+// With an even number of connections, ports are symmetric in 6 × 6 routers. Every pair of cubes of the mesh and of PEs.
+TEST(Connections, MirrorImagesOfARouteTakeTheSameTime) {
+  for (const auto& overrides : std::vector<std::vector<std::string>>{{},
+                                                                     {"cube.ucie.connections=2"},
+                                                                     {"cube.pe_layout.pe_per_corner=4"},
+                                                                     {"cube.ucie.connections=6"}}) {
+    auto all = overrides;
+    all.insert(all.end(), {"sip.cube_mesh.w=3", "sip.cube_mesh.h=2"});
+    const Graph graph(machine(all));
+    const int pes =
+        static_cast<int>(overrides == std::vector<std::string>{"cube.pe_layout.pe_per_corner=4"} ? 16 : 8);
+    const int half = pes / 2;
+    const auto in_x = [&](PeCoord p) {
+      return PeCoord{0, p.cube - p.cube % 3 + 2 - p.cube % 3, p.pe - p.pe % half + half - 1 - p.pe % half};
+    };
+    const auto in_y = [&](PeCoord p) { return PeCoord{0, (p.cube + 3) % 6, (p.pe + half) % pes}; };
+    const auto time = [&](PeCoord from, PeCoord to) {
+      return graph.latency(graph.route(graph.pe(from, NodeKind::pe_dma), graph.hbm_ctrl(to)));
+    };
+    for (int a = 0; a < 6 * pes; ++a)
+      for (int b = 0; b < 6 * pes; ++b) {
+        const PeCoord from{0, a / pes, a % pes}, to{0, b / pes, b % pes};
+        ASSERT_EQ(time(from, to), time(in_x(from), in_x(to))) << a << ' ' << b;
+        ASSERT_EQ(time(from, to), time(in_y(from), in_y(to))) << a << ' ' << b;
+      }
   }
 }
 

@@ -42,7 +42,7 @@ Time share_of(const CriticalPath& path, const std::string& resource) {
   return {};
 }
 
-// A token goes ten times to the other SIP and back: each way 47.074 ns (see Ipcq.ToAnotherSip) and 4 B at 128 GB/s,
+// A token goes ten times to the other SIP and back: each way 47.104 ns (see Ipcq.ToAnotherSip) and 4 B at 128 GB/s,
 // 32 ps; announced 2 ps after that. Everything else is the launch and the first tile.
 TEST(SimulatedQueue, APingPongIsSpentOnTheFabric) {
   World world;
@@ -58,7 +58,7 @@ TEST(SimulatedQueue, APingPongIsSpentOnTheFabric) {
   });
   const auto path = world.finish().critical_path();
   expect_exact(path);
-  EXPECT_EQ(share_of(path, "fabric"), 20 * 47'106_ps) << to_text(path);
+  EXPECT_EQ(share_of(path, "fabric"), 20 * 47'136_ps) << to_text(path);
   EXPECT_EQ(share_of(path, "wait_credit"), 20 * 2_ps) << to_text(path);
 }
 
