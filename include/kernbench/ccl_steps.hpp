@@ -108,6 +108,19 @@ void ring_all_gather(tl::Context& tl, const Ring& ring, Pieces pieces, Tiles til
 void ring_all_reduce(tl::Context& tl, const Ring& ring, Pieces pieces, ReduceOp op, const Source& mine,
                      const Sink& take, At at = At::current());
 
+/// Ranks in a torus, row.size × column.size of them: reduce-scatter along the rings of one dimension, all-reduce of each
+/// rank's share along those of the other, all-gather along the first. A quarter of the pieces begins in each of the four
+/// directions, so that all links are at work all the time. A rank sends 2 (n − 1) / n of the bytes, n being the number of
+/// ranks, which is the least possible. Otherwise as ring_all_reduce.
+void torus_all_reduce(tl::Context& tl, const Ring& row, const Ring& column, Pieces pieces, ReduceOp op,
+                      const Source& mine, const Sink& take, At at = At::current());
+/// Cut into as many pieces for each rank of a torus, in each of the four directions; into fewer if they would have less than 128
+/// elements, for which a message is not worth while. `torus_cuts` is their number, or a divisor of it.
+std::int64_t torus_cuts(std::int64_t elements, MeshCoord grid);
+std::vector<Piece> torus_pieces(const tl::Context& tl, const Piece& whole, MeshCoord grid);
+/// How many of them at a time keep its links busy without filling the scratch.
+std::int64_t torus_pieces_at_once(const tl::Context& tl, MeshCoord grid, Pieces all);
+
 // ── lines ──
 
 /// Ranks in a row. `low` leads toward position 0, `high` away from it.
@@ -145,6 +158,8 @@ tl::Tile broadcast_from_root(tl::Context& tl, const Way& way, const Piece& piece
 /// contribution, `take` gets each result once.
 void exchange_between_sips(tl::Context& tl, const Call& call, Pieces pieces, const Source& mine,
                            const Sink& take, At at = At::current());
+/// Pieces for that: of equal size and as many for each SIP, where SIPs share the work evenly.
+std::vector<Piece> exchange_pieces(const tl::Context& tl, const Call& call, const Piece& whole);
 /// How many pieces at a time keep that busy.
 std::int64_t exchanged_at_once(const tl::Context& tl, const Call& call, Pieces all);
 /// All-reduces `call.input`: along `way` to the root of each SIP, between the roots, and back.

@@ -93,6 +93,24 @@ std::int64_t tiles_at_once(const tl::Context& tl, Pieces all) {
                                   kBatch);
 }
 
+std::int64_t torus_cuts(std::int64_t elements, MeshCoord grid) {
+  constexpr std::int64_t kLeast = 128;
+  return std::clamp<std::int64_t>(elements / kLeast, 1, 4LL * grid.x * grid.y);
+}
+
+std::vector<Piece> torus_pieces(const tl::Context& tl, const Piece& whole, MeshCoord grid) {
+  return even_pieces(tl, whole, static_cast<int>(torus_cuts(whole.elements, grid)));
+}
+
+// Of n pieces a rank keeps its share of the first dimension, n / 2 / x + n / 2 / y tiles, and as many results. All of that is a
+// quarter of the scratch.
+std::int64_t torus_pieces_at_once(const tl::Context& tl, MeshCoord grid, Pieces all) {
+  const std::int64_t kept = 2 * tl.environment().scratch.count() / kScratchUse / largest_bytes(all);
+  const std::int64_t most = std::max<std::int64_t>(4, kept * grid.x * grid.y / (grid.x + grid.y));
+  const std::int64_t round = 4LL * grid.x * grid.y;
+  return most < round ? most : round * std::min(most / round, kBatch);
+}
+
 std::int64_t kept_at_once(int slots) { return std::max(1, slots / 2); }
 
 tl::Tile load(tl::Context& tl, const Piece& piece, At at) {

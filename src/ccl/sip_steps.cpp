@@ -5,6 +5,10 @@
 namespace kernbench::ccl {
 namespace {
 
+bool is_torus(const Arrangement& machine) {
+  return machine.sip_grid.y > 1 && machine.sip_topology != topology::SipTopology::mesh_2d_no_wrap;
+}
+
 /// Pieces change owners from lane to lane, so that lanes of one piece load all SIPs alike.
 Ring turned(Ring ring, const tl::Context& tl) {
   const auto pe = tl.environment().pe;
@@ -28,10 +32,7 @@ void exchange_by_rings(tl::Context& tl, const Call& call, Pieces pieces, const S
   const auto row = turned({x, grid.x, call.slots, "global_E", "global_W"}, tl);
   const auto column = turned({y, grid.y, call.slots, "global_S", "global_N"}, tl);
   if (grid.y == 1) return ring_all_reduce(tl, row, pieces, call.op, mine, take, at);
-  Tiles of_row;
-  ring_all_reduce(tl, row, pieces, call.op, mine, keep_in(of_row, tl, call, pieces, at), at);
-  ring_all_reduce(
-      tl, column, pieces, call.op, [&](std::size_t p) { return of_row[p]; }, take, at);
+  torus_all_reduce(tl, row, column, pieces, call.op, mine, take, at);
 }
 
 /// Several pieces are reduced before the first one comes back. `take` may copy a result out of its slot: the copy waits for the result in the
@@ -63,9 +64,13 @@ void exchange_between_sips(tl::Context& tl, const Call& call, Pieces pieces, con
     exchange_by_rings(tl, call, pieces, mine, take, at);
 }
 
-// In one ring every rank keeps only what is its own; in a grid all tiles of a row are kept for the column.
+std::vector<Piece> exchange_pieces(const tl::Context& tl, const Call& call, const Piece& whole) {
+  return is_torus(call.machine) ? torus_pieces(tl, whole, call.machine.sip_grid) : pieces(tl, whole);
+}
+
 std::int64_t exchanged_at_once(const tl::Context& tl, const Call& call, Pieces all) {
   const auto grid = call.machine.sip_grid;
+  if (is_torus(call.machine)) return torus_pieces_at_once(tl, grid, all);
   return tiles_at_once(tl, all) * (grid.y == 1 ? grid.x : 1);
 }
 

@@ -119,6 +119,27 @@ TEST(WindowsOfQueues, OfEightSlotsLetThroughNineTenthsOfTheLink) {
   EXPECT_LT(size / it.time_ns, 128);
 }
 
+// Each of n SIPs sends and receives 2 (n − 1) / n of the tensor over its one link to the switch, 128 GB/s each way: with
+// 16 SIPs and 1 MiB that is 1.875 · 2²⁰ B / 128 GB/s = 15,360 ns. Every rank of a ring or a torus does no more than that.
+TEST(TorusAllReduce, TakesAtMostAFifthMoreThanItsBandwidthBound) {
+  const Words one_cube = {"sip.cube_mesh.w=1", "sip.cube_mesh.h=1", "system.sips.topology=torus_2d"};
+  struct Shape {
+    int w, h;
+  };
+  for (const auto& [w, h] : {Shape{4, 4}, Shape{3, 5}, Shape{8, 2}})
+    for (const char* algorithm : {"mesh_allreduce", "intersip_allreduce"}) {
+      Words machine = one_cube;
+      for (const auto& word : {fmt::format("system.sips.count={}", w * h), fmt::format("system.sips.w={}", w),
+                               fmt::format("system.sips.h={}", h)})
+        machine.push_back(word);
+      const double n = w * h, bound = 2 * (n - 1) / n * (1 << 20) / 128;
+      const auto it =
+          all_reduce({fmt::format("algorithm={}", algorithm), "n_elem=524288", "dtype=f16"}, machine);
+      EXPECT_LE(it.time_ns, 1.2 * bound) << algorithm << ' ' << w << " × " << h;
+      EXPECT_GE(it.time_ns, bound) << algorithm << ' ' << w << " × " << h;
+    }
+}
+
 // ── lower bounds ──
 
 // On a line of SIPs a copy of a result must not hold up the sums of the pieces behind it: 4 slots are then near 16, which need no copies. It

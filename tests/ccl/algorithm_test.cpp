@@ -62,9 +62,7 @@ void check_identical_bits(const CollectiveTest& test, DType dtype) {
 }
 
 /// Forwarding from slot to slot takes two slots.
-int fewest_slots(const Algorithm& algorithm) {
-  return algorithm.name == "ring_allreduce" || algorithm.name == "mesh_allreduce" ? 2 : 1;
-}
+int fewest_slots(const Algorithm& algorithm) { return algorithm.name == "ring_allreduce" ? 2 : 1; }
 
 void check_all(const CollectiveTest& test) {
   SCOPED_TRACE(fmt::format("{} with {} ranks", test.algorithm().name, test.ranks()));
@@ -229,6 +227,22 @@ TEST(IntersipAllreduce, OfOneTileLoadsAllSipsAlike) {
     for (isa::CommandIndex i = 0; i < program.commands().size(); ++i)
       if (program.command(i).kind == isa::CommandKind::ipcq_send) ++sends[program.pe().sip];
   EXPECT_EQ(sends, (std::map<int, int>{{0, 12}, {1, 12}, {2, 12}, {3, 12}}));
+}
+
+// Each of t tiles crosses n − 1 links to be combined over n ranks and n − 1 as the result: 2 (n − 1) · t messages. 1,000
+// elements are cut into 7 · 5 tiles: at most one cut for 128 elements, and 5 rounds of them to fit slots of 32.
+TEST(MeshAllreduce, IsRightOnTorusesOfAllShapesAndSizes) {
+  for (int w = 1; w <= 5; ++w)
+    for (int h = 1; h <= 4; ++h) {
+      const auto machine =
+          machine_of({.sips = w * h, .sip_topology = "torus_2d", .sip_grid = {w, h}, .cubes = {1, 1}});
+      for (const char* name : {"mesh_allreduce", "intersip_allreduce"}) {
+        const CollectiveTest test(registry(), name, machine, {.group = Group::sip});
+        for (const std::int64_t elements : {1, 127, 1000})
+          for (const int slots : {1, 2, 4})
+            check_numbers(test, elements, {.slot_size = kSlot, .slots = slots});
+      }
+    }
 }
 
 TEST(IntercubeAllreduce, WorksOnEveryMeshAndWithEveryRoot) {

@@ -41,5 +41,7 @@ Algorithm describe_barrier();
 /// What exchange_between_sips takes for each tile.
 std::int64_t exchange_messages(const Arrangement& machine);
 std::int64_t exchange_rounds(const Arrangement& machine);
+/// The tiles of what `even_pieces` cuts into a multiple of `n`.
+std::int64_t even_tiles(const Load& w, std::int64_t n);
 
 }  // namespace kernbench::ccl

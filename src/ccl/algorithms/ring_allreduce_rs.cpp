@@ -20,30 +20,27 @@ void ring_allreduce_rs(tl::Context& tl, const Call& call) {
   }
 }
 
-namespace {
-
-std::int64_t even_tiles(const Load& w) {
+std::int64_t even_tiles(const Load& w, std::int64_t n) {
   if (w.elements == 0) return 0;
-  const auto rounds = (w.elements + w.ranks() * w.tile_elements - 1) / (w.ranks() * w.tile_elements);
-  const auto size = (w.elements + w.ranks() * rounds - 1) / (w.ranks() * rounds);
+  const auto rounds = (w.elements + n * w.tile_elements - 1) / (n * w.tile_elements);
+  const auto size = (w.elements + n * rounds - 1) / (n * rounds);
   return (w.elements + size - 1) / size;
 }
 
-}  // namespace
-
 Algorithm describe_ring_allreduce_rs() {
-  return {.name = "ring_allreduce_rs",
-          .description =
-              "Reduce-scatter and all-gather round the ring: 2 (ws − 1) / ws of the data per link, the least "
-              "possible.",
-          .topology = "ring_1d",
-          .also_right_on = {"ring_1d_unidir"},
-          .validator = "single_shard_per_rank",
-          .identical_bits = true,
-          .kernel = ring_allreduce_rs,
-          .messages = {"2 · (ws − 1) · tiles, tiles being a multiple of ws where elements allow",
-                       [](const Load& w) { return w.lanes() * 2 * (w.ranks() - 1) * even_tiles(w); }},
-          .rounds = {"2 · (ws − 1)", [](const Load& w) { return 2 * (w.ranks() - 1); }}};
+  return {
+      .name = "ring_allreduce_rs",
+      .description =
+          "Reduce-scatter and all-gather round the ring: 2 (ws − 1) / ws of the data per link, the least "
+          "possible.",
+      .topology = "ring_1d",
+      .also_right_on = {"ring_1d_unidir"},
+      .validator = "single_shard_per_rank",
+      .identical_bits = true,
+      .kernel = ring_allreduce_rs,
+      .messages = {"2 · (ws − 1) · tiles, tiles being a multiple of ws where elements allow",
+                   [](const Load& w) { return w.lanes() * 2 * (w.ranks() - 1) * even_tiles(w, w.ranks()); }},
+      .rounds = {"2 · (ws − 1)", [](const Load& w) { return 2 * (w.ranks() - 1); }}};
 }
 
 }  // namespace kernbench::ccl
