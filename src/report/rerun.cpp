@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -41,6 +42,24 @@ std::vector<std::string> words_of(const Json& options, const Bench& bench) {
   return words;
 }
 
+/// Files that a saved run names were chosen by whoever wrote it: reading a pipe or a device could wait for ever.
+void refuse_other_than_regular_file(const std::string& name) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::file_status status = fs::status(name, error);
+  if (fs::exists(status) && !fs::is_regular_file(status))
+    throw InputError({"explain.file", shown_path(name),
+                      "the saved run reads this file, which is not a regular file",
+                      "make the run again with a regular file of your own, and save it"});
+}
+
+void check_read_files(const bench::Options& options) {
+  for (const Param& param : options.params())
+    if (param.file == Param::File::read &&
+        std::ranges::find(param.choices, options.text(param.name)) == param.choices.end())
+      refuse_other_than_regular_file(options.text(param.name));
+}
+
 const Bench& bench_of(const SavedRun& run, const Registry& registry) {
   const std::string name = run.value("bench");
   if (!name.empty() && registry.benches.find(name) != nullptr) return *registry.benches.find(name);
@@ -63,11 +82,14 @@ Rerun::Rerun(const SavedRun& run, const Registry& registry)
 void Rerun::read(const SavedRun& run) {
   const Json all = parse_json(run.json());
   options_ = bench_->read_options(words_of(all.at("options"), *bench_));
+  check_read_files(options_);
   options_.drop_output_files();  // a saved run does not decide which files of this user are written
   device_ = all.at("device").get<std::string>();
   ccl_ = all.at("recipe").at("ccl").get<std::string>();
   if (all.at("recipe").contains("ccl_text"))  // files written earlier have only its name
     ccl_text_ = all.at("recipe").at("ccl_text").get<std::string>();
+  else if (ccl_ != "default")
+    refuse_other_than_regular_file(ccl_);
   ccl_overrides_ = all.at("recipe").at("ccl_overrides").get<std::vector<std::string>>();
 }
 

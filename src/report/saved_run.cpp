@@ -40,9 +40,11 @@ constexpr std::string_view kMagic{"SQLite format 3\0", 16};
 
 /// The first look, before SQLite has one: is it a database, and is all of it there?
 void check_file(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
   struct stat about {};
-  if (!in || ::stat(path.c_str(), &about) != 0 || !S_ISREG(about.st_mode))
+  const bool is_regular = ::stat(path.c_str(), &about) == 0 && S_ISREG(about.st_mode);
+  std::ifstream in;
+  if (is_regular) in.open(path, std::ios::binary);  // opening a pipe would wait for its writer
+  if (!in.is_open())
     throw InputError({"file.unreadable", shown_path(path), "there is no such file, or it cannot be read",
                       "give the file that 'kernbench run … --save FILE' wrote"});
   std::array<unsigned char, 100> head{};

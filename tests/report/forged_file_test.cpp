@@ -2,6 +2,7 @@
 // answers with what stands there. Nothing else may happen. A forged file is made from its seed alone.
 #include <gtest/gtest.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -12,6 +13,7 @@
 #include "report/diff.hpp"
 #include "report/explain.hpp"
 #include "report/html.hpp"
+#include "report/rerun.hpp"
 #include "report/saved.hpp"
 #include "report/schema.hpp"
 #include "report/trace_events.hpp"
@@ -199,6 +201,32 @@ TEST_F(ForgedFile, WithAPeThatTheMachineDoesNotHaveIsRefused) {
   } catch (const InputError& error) {
     EXPECT_EQ(error.id(), "topology.unknown-node");
   }
+}
+
+// Nobody writes to the pipe: whoever opens it to read waits for ever.
+TEST_F(ForgedFile, WhoseRecipeReadsAPipeIsRefusedBeforeThePipeIsOpened) {
+  ASSERT_EQ(::mkfifo(file("pipe").c_str(), 0600), 0);
+  save_shipped("milestone-gqa-llama70b", {"scale=validation", "output="}, file("attention"));
+  const auto set = [&](const char* forged, const char* key, const char* path) {
+    Forgery(file(forged))
+        .run(fmt::format("UPDATE run SET value = json_set(json_remove(value, '$.ccl_text'), '$.{}', '{}') "
+                         "WHERE key = '{}'",
+                         path, file("pipe"), key));
+  };
+  Forgery(file("attention")).run(R"(UPDATE run SET value = '{"scale":"headline"}' WHERE key = 'options')");
+  set("attention", "options", "beside");
+  set("queues", "recipe", "ccl");
+  for (const char* forged : {"attention", "queues"}) try {
+      const Rerun rerun(SavedRun::open(file(forged)), registry_);
+      ADD_FAILURE() << forged << " can be run again";
+    } catch (const InputError& error) {
+      EXPECT_EQ(error.id(), "explain.file") << forged << ": " << error.what();
+    }
+}
+
+TEST_F(ForgedFile, ThatIsAPipeIsRefusedBeforeItIsOpened) {
+  ASSERT_EQ(::mkfifo(file("pipe").c_str(), 0600), 0);
+  EXPECT_THROW(SavedRun::open(file("pipe")), InputError);
 }
 
 TEST_F(ForgedFile, IsReadOrRefused) {
