@@ -116,7 +116,8 @@ Direction DramChannel::choose_direction() {
 void DramChannel::turn_to(Direction direction) {
   turned_ = direction == Direction::write ? last_activate_ : last_column_;
   direction_ = direction;
-  turning_ = spec_.t.turn[direction == Direction::write ? 0 : 1] - spec_.t.bus;
+  const Time turn = spec_.t.turn[direction == Direction::write ? 0 : 1];
+  turning_ = std::max(turn - spec_.t.bus, Time());  // of a slow bus none is left when the burst has passed
   last_column_ += turning_;
 }
 

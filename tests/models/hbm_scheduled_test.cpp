@@ -159,6 +159,17 @@ TEST(Scheduled, TheBusIsTurned) {
   EXPECT_EQ(m.through(read), 20'625_ps + 13'750_ps + 13'125_ps + 16'250_ps);
 }
 
+// A burst has a slow bus for 100 ns, longer than the bus takes to turn: commands of both directions are 100 ns apart.
+TEST(Scheduled, TheBusIsNotTurnedBeforeItIsFree) {
+  Memory m(params({{"hbm_to_router_bw_gbs", 0.64}}));
+  m.ask(0_ns, 0);
+  const auto write = m.ask(0_ns, kColumn, Direction::write);
+  const auto read = m.ask(130_ns, 2 * kColumn);
+  m.run();
+  EXPECT_EQ(m.through(write), 20'625_ps + 100_ns + 7'500_ps + 100_ns);
+  EXPECT_EQ(m.through(read), 20'625_ps + 100_ns + 100_ns + 13'750_ps + 100_ns);
+}
+
 /// The order in which 4 reads and some writes of one open row are through.
 std::string order_of(int writes) {
   Memory m(params());
