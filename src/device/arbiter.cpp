@@ -1,6 +1,8 @@
 #include "device/arbiter.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 #include <utility>
 
 #include "device/fabric.hpp"
@@ -38,17 +40,22 @@ void Arbiter::decide() {
   if (!waiting_.empty() && !link_is_free_.scheduled()) partition_.schedule_at(link_is_free_, link_.free_at);
 }
 
-/// The first packet of each message.
+/// The first packet of each message. A regular model takes the first of all and is shown that one alone. Thousands of packets
+/// wait at an overloaded link, so messages are found by sorting and not by comparing each with each.
 void Arbiter::show() {
   shown_.clear();
-  shown_at_.clear();
-  for (std::size_t i = 0; i < waiting_.size(); ++i) {
-    const Message& message = *waiting_[i].packet->message;
-    const auto same = [&](std::size_t other) { return waiting_[other].packet->message == &message; };
-    if (std::any_of(shown_at_.begin(), shown_at_.end(), same)) continue;
-    shown_at_.push_back(i);
-    shown_.push_back(shown(waiting_[i]));
+  shown_at_.resize(model_->regular() ? 1 : waiting_.size());
+  std::iota(shown_at_.begin(), shown_at_.end(), std::size_t{0});
+  if (shown_at_.size() > 1) {
+    const auto message = [&](std::size_t i) { return waiting_[i].packet->message; };
+    std::ranges::sort(shown_at_, [&](std::size_t a, std::size_t b) {
+      return message(a) != message(b) ? std::less<>()(message(a), message(b)) : a < b;
+    });
+    const auto repeated = std::ranges::unique(shown_at_, {}, message);
+    shown_at_.erase(repeated.begin(), repeated.end());
+    std::ranges::sort(shown_at_);
   }
+  for (const std::size_t i : shown_at_) shown_.push_back(shown(waiting_[i]));
 }
 
 }  // namespace kernbench::device

@@ -79,6 +79,19 @@ TEST(TrafficOnAMesh, AHotSpotInTheMiddleAcceptsWhatOnePortTakes) {
   EXPECT_GT(into_spot("unbounded"), 2.5);
 }
 
+// Without finite buffers all that is made waits before the port, many thousands of messages in the end: a choice among them that compared
+// each with each would take minutes. 35 routers at a load of 1 make 35 times what the port takes.
+TEST(TrafficOnAMesh, AnOverloadedPortAcceptsOneLinkWhileThousandsOfMessagesWait) {
+  device::Device device(mesh({"cube.routers.eject=port"}));
+  Traffic traffic(
+      device, {.pattern = Pattern::hotspot, .message = 256_B, .hot_share = 1, .messages = 100, .seed = 1});
+  const TrafficPoint point = traffic.run(1);
+  EXPECT_FALSE(point.stable);
+  EXPECT_GT(point.messages, 3'000);
+  EXPECT_NEAR((point.accepted_gbs * 36 - 512) / 512, 1, 0.05);
+  EXPECT_EQ(traffic.lost(), 0);
+}
+
 // Far below saturation the mean comes to rest; beyond it, it grows as long as messages are made.
 TEST(TrafficOnAMesh, IsStableBelowSaturationAlone) {
   const TrafficPoint low = measure(mesh(finite(4, 1)), 0.1);
