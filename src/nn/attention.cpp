@@ -49,6 +49,13 @@ void check_shapes(const Shape& q, const Shape& k, const Shape& v) {
            "it takes q (batch, h_q, S, d), k and v (batch, h_kv, S, d), h_q a multiple of h_kv");
 }
 
+/// The keys that queries of that shape belong to, one position of them.
+Shape keys_of(const Shape& q, std::int64_t h_kv) {
+  const Shape k = q.rank() == 4 ? Shape{q[0], h_kv, 1, q[3]} : Shape{};
+  check_shapes(q, k, k);
+  return k;
+}
+
 void check_dtypes(const Tensor& q, const Tensor& k, const Tensor& v, DType scores) {
   const DType dtype = q.dtype();
   if ((dtype != DType::f16 && dtype != DType::bf16) || k.dtype() != dtype || v.dtype() != dtype)
@@ -332,17 +339,16 @@ void attend_few(tl::Context& tl, const AttentionLaunch& a, int me) {
 }  // namespace
 
 DPPolicy attention_queries(const topology::Machine& machine, const Shape& q, std::int64_t h_kv, DType dtype) {
-  const Shape k{q[0], h_kv, 1, q[3]};
-  return queries_placed(geometry_of(machine, q, k, dtype));
+  return queries_placed(geometry_of(machine, q, keys_of(q, h_kv), dtype));
 }
 
 DPPolicy attention_results(const topology::Machine& machine, const Shape& q, std::int64_t h_kv, DType dtype) {
-  const Shape k{q[0], h_kv, 1, q[3]};
-  return results_placed(geometry_of(machine, q, k, dtype));
+  return results_placed(geometry_of(machine, q, keys_of(q, h_kv), dtype));
 }
 
 DPPolicy attention_keys(const topology::Machine& machine, const Shape& k, KeyPlacement placement,
                         DType dtype) {
+  check_shapes(k, k, k);
   const auto g = geometry_of(machine, k, k, dtype);
   return placement == KeyPlacement::copied ? keys_copied(g) : keys_shared(g);
 }

@@ -70,13 +70,31 @@ void listen(py::handle space) {
   }
 }
 
+/// Pickle's old protocols make a bare object of pybind11's base class, which ends the process.
+void refuse_pickling(py::handle type) {
+  py::setattr(type, "__reduce__",
+              py::cpp_function(
+                  [](const py::object& self) {
+                    const auto name = py::str(py::type::of(self).attr("__name__"));
+                    throw py::type_error("cannot pickle or copy a " + std::string(name));
+                  },
+                  py::name("__reduce__"), py::is_method(type)));
+}
+
+bool is_pybind11_class(py::handle value) {
+  return reinterpret_cast<PyObject*>(Py_TYPE(value.ptr())) ==
+         reinterpret_cast<PyObject*>(py::detail::get_internals().default_metaclass);
+}
+
 }  // namespace
 
 void explain_wrong_calls(py::module_& m) {
   listen(m.attr("__dict__"));
-  for (const auto item : py::reinterpret_borrow<py::dict>(m.attr("__dict__")))
+  for (const auto item : py::reinterpret_borrow<py::dict>(m.attr("__dict__"))) {
+    if (is_pybind11_class(item.second)) refuse_pickling(item.second);
     if (PyType_Check(item.second.ptr()))
       listen(py::handle(reinterpret_cast<PyTypeObject*>(item.second.ptr())->tp_dict));
+  }
 }
 
 }  // namespace kernbench::python

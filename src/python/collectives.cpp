@@ -19,8 +19,17 @@ ccl::Registry& collectives() { return registry().collectives; }
 ccl::Links links_from(const py::handle& links, const std::vector<PeCoord>& ranks) {
   ccl::Links all;
   for (const py::handle item : links) {
-    const py::tuple link = py::reinterpret_borrow<py::tuple>(item);
-    const auto at = [&](std::size_t i) { return ranks.at(static_cast<std::size_t>(link[i].cast<int>())); };
+    const bool is_link = py::isinstance<py::tuple>(item) && py::len(item) == 3;
+    if (!is_link)
+      throw py::type_error("a link is (rank, direction, rank), not " + std::string(py::repr(item)));
+    const auto link = py::reinterpret_borrow<py::tuple>(item);
+    const auto at = [&](std::size_t i) {
+      const auto rank = link[i].cast<std::int64_t>();
+      if (rank < 0 || rank >= std::ssize(ranks))
+        throw py::value_error("a link names rank " + std::to_string(rank) + " of " +
+                              std::to_string(ranks.size()));
+      return ranks[static_cast<std::size_t>(rank)];
+    };
     all.push_back({at(0), link[1].cast<std::string>(), at(2)});
   }
   return all;

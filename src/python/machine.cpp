@@ -71,7 +71,13 @@ void bind_machine(py::module_& m) {
                                return paths;
                              })
       .def(
-          "__getitem__", [](const Machine& x, const std::string& path) { return values_of(x.group(path)); },
+          "__getitem__",
+          [](const Machine& x, const std::string& path) {
+            if (!x.has(path))
+              throw InputError({"machine.path", x.source(), fmt::format("the machine has no '{}'", path),
+                                "`machine.paths` lists its sections and components"});
+            return values_of(x.group(path));
+          },
           py::arg("path"), "The values of a section or component: machine['cube.hbm'].")
       .def(
           "where", [](const Machine& x, const std::string& path) { return x.where(path); }, py::arg("path"),

@@ -551,7 +551,13 @@ void bind_ptr(py::module_& m) {
   ptr.def(
       "__sub__", [](tl::Ptr p, std::int64_t n) { return p - n; }, py::is_operator());
   ptr.def(
-      "__mod__", [](tl::Ptr p, std::uint64_t n) { return p.address() % n; }, py::is_operator());
+      "__mod__",
+      [](tl::Ptr p, std::uint64_t n) {
+        if (n != 0) return p.address() % n;
+        PyErr_SetString(PyExc_ZeroDivisionError, "a pointer modulo 0");
+        throw py::error_already_set();
+      },
+      py::is_operator());
   const auto compare = [&](const char* name, auto holds) {
     ptr.def(
         name, [holds](tl::Ptr p, tl::Ptr q) { return holds(p.address(), q.address()); }, py::is_operator());
