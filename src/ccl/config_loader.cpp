@@ -132,6 +132,8 @@ class ConfigLoader {
     for (const auto& value : entry.value.entries)
       if (value.key.starts_with("kernel_"))
         known.push_back(Param::text(value.key, "", "what the kernel is told").optional());
+    check_function_path(entry.value, "mapper", registry_.mappers());
+    check_function_path(entry.value, "validator", registry_.validators());
     auto params = read(entry.value, known, what);
     const Algorithm& algorithm = algorithm_of(entry);
     if (!algorithm.any_topology) check_right(entry, "topology", algorithm, right_topologies(algorithm));
@@ -152,7 +154,24 @@ class ConfigLoader {
            fmt::format("it is right with {}", join(right)));
   }
 
-  /// `module` is what an algorithm was registered as, or that name with a path before it:
+  /// The import path of a Python module or function that no Python interpreter has imported and registered.
+  [[noreturn]] static void refuse_path(const YamlPlace& place, std::string_view path, const char* what) {
+    refuse("python-path", place,
+           fmt::format("{} is the import path of a Python {}, and only Python programs can import it",
+                       quote(path), what),
+           "run `python3 -m kernbench …` instead of `kernbench …`; paths in the file are imported, "
+           "those of --set are not");
+  }
+
+  template <typename Registered>
+  static void check_function_path(const YamlNode& entry, const char* key, const Registered& registered) {
+    const YamlNode* given = entry.find(key);
+    if (!given || given->scalar.find('.') == std::string::npos) return;
+    if (std::ranges::any_of(registered, [&](const auto& one) { return one.name == given->scalar; })) return;
+    refuse_path(given->place, given->scalar, "function");
+  }
+
+  /// `module` is the name under which an algorithm was registered, or the prototype's path of it:
   /// `kernbench.ccl.algorithms.ring_allreduce`.
   const Algorithm& algorithm_of(const YamlNode::Entry& entry) const {
     const YamlNode* module = entry.value.find("module");
@@ -160,6 +179,8 @@ class ConfigLoader {
     std::string name = module ? module->scalar : entry.key;
     const auto find = [&] { return std::ranges::find(registry_.algorithms(), name, &Algorithm::name); };
     if (const auto found = find(); found != registry_.algorithms().end()) return *found;
+    if (name.find('.') != std::string::npos && !name.starts_with("kernbench."))
+      refuse_path(place, name, "module");
     name.erase(0, name.rfind('.') + 1);
     if (const auto found = find(); found != registry_.algorithms().end()) return *found;
     std::vector<std::string> known;

@@ -126,17 +126,17 @@ void Engine::use_sips(const std::vector<int>& sips) {
   std::ranges::sort(now);
   if (devices_are_pes())
     throw InputError({"runtime.devices", "",
-                      fmt::format("devices cannot be put on SIPs {}: they are PEs here", join(sips)),
-                      "leave the map out"});
+                      fmt::format("rank_to_sip is [{}], but ranks are PEs here, not SIPs", join(sips)),
+                      "leave rank_to_sip out"});
   if (sorted != now)
     throw InputError({"runtime.devices", "",
-                      fmt::format("devices cannot be put on SIPs {}: each of {} must be there once",
+                      fmt::format("rank_to_sip is [{}], but it must name each of the SIPs {} exactly once",
                                   join(sips), join(now)),
-                      "give a map that names every SIP once"});
+                      "rank r is the SIP rank_to_sip[r]: give any order of these SIPs"});
   if (!requests_.empty())
     throw InputError({"runtime.devices", "",
-                      "devices move to other SIPs, but something was submitted already",
-                      "say so before anything else"});
+                      "rank_to_sip moves ranks to other SIPs, but something was submitted already",
+                      "call init_process_group with rank_to_sip before anything else"});
   streams_.clear();
   for (const int sip : sips) add_stream(sip);
 }

@@ -11,6 +11,10 @@
 namespace kernbench::runtime {
 namespace {
 
+constexpr const char* kTurnDataOn =
+    "turn data on to compute real numbers: `kernbench run … --verify-data`, verify=True of run_bench, "
+    "data=True of kb.Torch, or TorchOptions{.data = true} in C++";
+
 std::string place(const Storage& storage) { return fmt::format("tensor '{}'", storage.name); }
 
 [[noreturn]] void fail_no_data(TensorState& tensor, const char* what) {
@@ -19,13 +23,12 @@ std::string place(const Storage& storage) { return fmt::format("tensor '{}'", st
     throw InputError({"tensor.unwritten", place(storage),
                       fmt::format("{} of {}, but nobody has written there", what, place(storage)),
                       "fill the tensor from the host first"});
-  throw NoData(
-      {"tensor.no-data", place(storage),
-       fmt::format("{} of {}, but data is off and {}", what, place(storage),
-                   tensor.image->has_lost()
-                       ? "of bytes that the host passes to tensors larger than 1 MiB nothing is kept"
-                       : "a launch may have written there"),
-       "turn data on to compute real numbers: `kernbench run … --verify-data`, or TorchOptions::data"});
+  throw NoData({"tensor.no-data", place(storage),
+                fmt::format("{} of {}, but data is off and {}", what, place(storage),
+                            tensor.image->has_lost()
+                                ? "of bytes that the host passes to tensors larger than 1 MiB nothing is kept"
+                                : "a launch may have written there"),
+                kTurnDataOn});
 }
 
 /// The first element in which two copies differ, for a message.
@@ -174,8 +177,7 @@ void Engine::fetch_scalar(TensorState& tensor, PeCoord pe, std::int64_t offset, 
 
 data::MemoryStore& Engine::store_at_rest() {
   if (!options_.data)
-    throw NoData(
-        {"tensor.no-data", "", "data is off: memories hold no values", "turn data on: TorchOptions::data"});
+    throw NoData({"tensor.no-data", "", "data is off: memories hold no values", kTurnDataOn});
   synchronize();
   return replay().store();
 }

@@ -1,4 +1,5 @@
 """What users are told when a module, a bench or an argument is not what KernBench expects."""
+import os
 import subprocess
 import sys
 
@@ -44,6 +45,14 @@ def test_path_in_ccl_yaml_that_cannot_be_imported_is_refused_with_the_reason(tmp
     assert python_kernbench("list", folder=folder)[0] == 0  # it does not read the file
 
 
+def test_kernbench_without_python_says_which_program_imports_modules(tmp_path):
+    folder = folder_with(tmp_path, my_package__ring=RING, ccl_yaml="algorithms: {mine: {module: my_package.ring}}\n")
+    done = subprocess.run([os.environ["KERNBENCH_BINARY"], "run", "--bench", "ccl-allreduce", "--topology", "small"], cwd=folder,
+                          capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "'my_package.ring' is the import path of a Python module" in done.stderr and "python3 -m kernbench" in done.stderr
+
+
 # ── plain functions as benches ──
 
 WORKS = "    torch.zeros(64, 'f32')\n    torch.synchronize()\n"
@@ -78,8 +87,18 @@ def test_number_in_the_place_of_a_bench_is_refused():
 
 @pytest.mark.parametrize("given, said", [
     ("10", "rank_to_sip is '10'; it must be a list with the number of a SIP for each rank"),
-    (1, "rank_to_sip is 1; it must be a list"), ([0, 0.5], r"rank_to_sip is \[0, 0.5\]; it must be a list")])
+    (1, "rank_to_sip is 1; it must be a list"), ([0, 0.5], r"rank_to_sip is \[0, 0.5\]; it must be a list"),
+    ([0, 0], r"rank_to_sip is \[0, 0\], but it must name each of the SIPs 0, 1 exactly once")])
 def test_map_of_ranks_that_is_not_a_list_of_all_sips_is_refused(given, said):
     with kb.Torch(kb.Machine("small", ["system.sips.count=2"])) as torch:
-        with pytest.raises(TypeError, match=said):
+        with pytest.raises((TypeError, kb.InputError), match=said):
             torch.distributed.init_process_group(rank_to_sip=given)
+
+
+def test_hint_for_numbers_without_data_names_the_options_of_python():
+    with kb.Torch("small", data=False) as torch:
+        x = torch.zeros(64, "f32")
+        torch.launch("copy", lambda x, tl: tl.store(x, tl.load(x, (64,), "f32")), x)
+        with pytest.raises(kb.NoData) as caught:
+            x.numpy()
+    assert all(option in caught.value.hint for option in ("--verify-data", "verify=True", "data=True"))
