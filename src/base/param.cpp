@@ -17,8 +17,9 @@ namespace kernbench {
 namespace {
 
 [[noreturn]] void refuse(const char* id, const Param& param, const YamlNode& node, std::string what) {
+  const std::string doc = param.doc.empty() ? "" : fmt::format(" ({})", param.doc);
   throw InputError({fmt::format("param.{}", id), node.place.text(), std::move(what),
-                    fmt::format("{}: {} ({})", param.name, param.expectation(), param.doc)});
+                    fmt::format("{}: {}{}", param.name, param.expectation(), doc)});
 }
 
 [[noreturn]] void refuse_type(const Param& param, const YamlNode& node) {

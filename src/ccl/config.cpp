@@ -98,7 +98,9 @@ std::vector<Param> entry_params(const Registry& registry) {
       Param::integer("n_elem", 1, kElementRange, "elements of each member, in benches").optional(),
       Param::integer("world_size", 1, kWorldSizes, "given: every rank is one PE, and there are so many")
           .optional(),
-      Param::integer("root_cube", 0, {0, 31}, "where a SIP's cubes are reduced to; left out: the middle")
+      Param::integer(
+          "root_cube", 0, {0, 31},
+          "the cube of a SIP to which the others reduce, below the number of its cubes; left out: the middle")
           .optional(),
       Param::text("reduce_op", "",
                   "told to kernels of Python modules, as is every key that begins with kernel_")

@@ -47,8 +47,9 @@ int chosen_root(const Machine& machine, std::optional<int> wanted) {
   const auto mesh = machine.cube_mesh();
   if (!wanted) return MeshCoord{mesh.x / 2, mesh.y / 2}.id(mesh.x);
   if (*wanted < 0 || *wanted >= machine.cubes())
-    refuse("root-cube", fmt::format("root_cube {} in SIPs of {} cubes", *wanted, machine.cubes()),
-           fmt::format("0 to {}; left out: the one in the middle", machine.cubes() - 1));
+    refuse("root-cube", fmt::format("root_cube is {}, but a SIP has {} cubes", *wanted, machine.cubes()),
+           fmt::format("give a cube from 0 to {}, or leave it out for the one in the middle",
+                       machine.cubes() - 1));
   return *wanted;
 }
 

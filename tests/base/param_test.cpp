@@ -42,6 +42,11 @@ TEST(Param, RefusesWhatIsNoWholeNumber) {
     EXPECT_EQ(refusal(kCount, text).id, "param.type") << text;
 }
 
+TEST(Param, WithoutSentenceHintHasNoEmptyBrackets) {
+  EXPECT_EQ(refusal(kCount, "four").hint, "count: a whole number from 1 to 100 (how many)");
+  EXPECT_EQ(refusal(Param::number("load", 0.1, {0.5, 1}, ""), "abc").hint, "load: a number from 0.5 to 1");
+}
+
 TEST(Param, RefusesNumbersOutOfRangeIncludingBothEndsPlusOne) {
   EXPECT_NO_THROW(read(kCount, "1"));
   EXPECT_NO_THROW(read(kCount, "100"));

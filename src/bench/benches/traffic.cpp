@@ -33,7 +33,7 @@ TrafficSpec spec_of(const Options& options, const Torch& torch) {
 }
 
 std::vector<double> loads_of(const std::string& text) {
-  const Param load = Param::number("load", 0.1, {0.0001, 1}, "");
+  const Param load = Param::number("load", 0.1, {0.0001, 1}, "share of what a place can send");
   std::vector<double> loads;
   for (const YamlNode& item : parse_yaml("[" + text + "]", "load=" + text).items)
     loads.push_back(std::get<double>(load.read(item)));
