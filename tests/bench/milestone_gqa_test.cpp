@@ -91,6 +91,15 @@ TEST(MilestoneGqa, FewQueriesOfALongContextAreOneLaunch) {
   EXPECT_EQ(to_json(result)["launches"].size(), 1u);
 }
 
+// Sweeps draw over the number of queries, so 0 must stand at the number it means: all 80 in prefill.
+TEST(MilestoneGqa, RunOfOnePanelReportsTheNumberOfQueriesThatZeroStandsFor) {
+  for (const std::string words : {"queries=0", "queries=80"}) {
+    const auto [result, sweep] = run_gqa(
+        {"scale=headline", "contexts=80", "batches=1", "panels=single_user_prefill", words}, "small", false);
+    EXPECT_EQ(to_json(result)["results"]["queries"], 80) << words;
+  }
+}
+
 // 8 query heads and one K/V head a PE and pair; what takes longest is exp2, 8 cycles for each vector of scores.
 TEST(MilestoneGqa, SaysWhatTheVectorUnitIsBusyWith) {
   const auto [result, sweep] =
