@@ -8,6 +8,11 @@ export function givenOptions(options, values) {
   return options.filter((o) => values.get(o.name) !== undefined && values.get(o.name) !== o.value).map((o) => `${o.name}=${values.get(o.name)}`);
 }
 
+/** What a choice offers. One without a default may be left out: that is an empty option, which is not sent. */
+export function offered(option) {
+  return option.value === "" && !option.choices.includes("") ? ["", ...option.choices] : option.choices;
+}
+
 /** How far a job is, in words. */
 export function progressText(job) {
   const p = job.progress, spent = job.seconds === undefined ? "" : `${job.seconds.toFixed(1)} s`;
@@ -50,7 +55,7 @@ export class RunPage {
   field(option) {
     const note = `${option.doc}\n${option.expects}`, change = (event) => this.values.set(option.name, event.target.type === "checkbox" ? String(event.target.checked) : event.target.value.trim());
     const attributes = { name: option.name, title: note, oninput: change };
-    const input = option.type === "choice" ? make("select", attributes, option.choices.map((c) => make("option", { value: c, selected: c === option.value }, c)))
+    const input = option.type === "choice" ? make("select", attributes, offered(option).map((c) => make("option", { value: c, selected: c === option.value }, c)))
       : option.type === "flag" ? make("input", { ...attributes, type: "checkbox", checked: option.value === "true" })
         : make("input", { ...attributes, value: option.value, spellcheck: "false", autocomplete: "off" });
     return make("label", { class: "field", title: note }, make("span", {}, option.name), input);

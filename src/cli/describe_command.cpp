@@ -7,6 +7,7 @@
 
 #include "base/file.hpp"
 #include "base/text.hpp"
+#include "bench/conditions.hpp"
 #include "cli/command.hpp"
 #include "cli/describe.hpp"
 #include "kernbench/error.hpp"
@@ -52,20 +53,10 @@ std::string describe_section(const SchemaEntry& entry) {
                      params_text("parameters", entry.params));
 }
 
-/// Each option's sentence begins with the condition on which it applies.
-std::vector<Param> options_with_conditions(const Bench& bench) {
-  std::vector<Param> options = bench.options;
-  for (Param& option : options)
-    if (const bench::Applies* condition = bench.condition_of(option.name))
-      option.doc =
-          fmt::format("only with {}={}: {}", condition->by, join(condition->values, " or "), option.doc);
-  return options;
-}
-
 std::string describe_bench(const Bench& bench) {
   return fmt::format("{}: {}\nkernbench run --bench {}{}\n{}", bench.name, bench.doc, bench.name,
                      bench.options.empty() ? "" : " [option=value …]",
-                     params_text("options", options_with_conditions(bench)));
+                     params_text("options", bench::options_with_conditions(bench)));
 }
 
 std::string describe_operation(const nn::Operation& operation) {

@@ -8,6 +8,7 @@
 
 #include "base/json.hpp"
 #include "base/parse.hpp"
+#include "bench/conditions.hpp"
 #include "kernbench/error.hpp"
 #include "kernbench/machine.hpp"
 #include "kernbench/saved_run.hpp"
@@ -79,19 +80,25 @@ Response json_response(const Json& json, int status = 200) {
   return {.status = status, .body = dump_json(json)};
 }
 
+/// What a person types for a default: a text has no quotes, as in `option=value`.
+std::string default_text(const Param& param) {
+  if (std::holds_alternative<std::monostate>(param.fallback)) return "";
+  const auto* text = std::get_if<std::string>(&param.fallback);
+  return text != nullptr ? *text : to_yaml(param.fallback);
+}
+
 Json option_json(const Param& param) {
   const char* type = param.type == Param::Type::flag     ? "flag"
                      : param.type == Param::Type::choice ? "choice"
                                                          : "text";
-  const bool given = !std::holds_alternative<std::monostate>(param.fallback);
   return {{"name", param.name},       {"type", type},
           {"doc", param.doc},         {"expects", param.expectation()},
-          {"choices", param.choices}, {"value", given ? to_yaml(param.fallback) : ""}};
+          {"choices", param.choices}, {"value", default_text(param)}};
 }
 
 Json bench_json(const Bench& bench) {
   Json options = Json::array();
-  for (const Param& param : bench.options)
+  for (const Param& param : bench::options_with_conditions(bench))
     if (param.file != Param::File::written) options.push_back(option_json(param));
   return {{"name", bench.name}, {"doc", bench.doc}, {"options", std::move(options)}};
 }

@@ -106,6 +106,13 @@ class WebServer(unittest.TestCase):
         self.assertIn("sip0", self.refused(422, "/api/probe", {"machine": "small", "from": "sip0.cube99.pe0", "to": ends[1]})["where"])
         self.refused(422, "/api/probe", {"machine": "small", "from": ends[0], "to": ends[1], "bytes": 1 << 40})
 
+    def test_options_have_bare_defaults_and_the_condition_on_which_they_apply(self):
+        options = {bench["name"]: {option["name"]: option for option in bench["options"]} for bench in self.ask("/api/state")[1]["benches"]}
+        self.assertEqual(options["milestone-gqa-llama70b"]["contexts"]["value"], "2048,8192")
+        self.assertEqual(options["milestone-gqa-llama70b"]["beside"]["value"], "")
+        self.assertEqual(options["ccl-allreduce"]["buffer_kind"]["value"], "")
+        self.assertTrue(options["memory"]["stride_bytes"]["doc"].startswith("only with pattern=stride: "), options["memory"]["stride_bytes"])
+
     def test_a_bench_runs_and_its_report_opens(self):
         status, said = self.ask("/api/run", {"bench": "matmul-composite", "options": ["M=32"], "machine": "small", "set": ["cube.hbm.access_ns=10"], "verify": True})
         self.assertEqual(status, 202)

@@ -129,6 +129,15 @@ class Session(unittest.TestCase):
         self.assertIn("before.db", both.text())
         self.check_quiet(page, refusals=1)
 
+    def test_a_choice_without_default_is_empty_and_a_text_is_edited_without_quotes(self):
+        page = self.open()
+        self.choose(page, "#bench", "ccl-allreduce")
+        self.assertEqual(page.run("document.querySelector(`#run-bench [name='buffer_kind']`).value"), "")
+        self.choose(page, "#bench", "traffic")
+        field = "document.querySelector(`#run-bench [name='load']`).value"
+        self.assertEqual(page.run(field), "0.01,0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8")
+        self.check_quiet(page)
+
     def test_progress_is_shown_and_a_long_run_is_stopped_in_another_tab(self):
         page = self.open()
         self.choose(page, "#bench", "many")

@@ -10,7 +10,7 @@ import { aligned, yamlValues } from "../../web/compare.js";
 import { loadsByPart, shownLoad } from "../../web/plan.js";
 import { barAt, decodeTrack, timelineRows, withLanes, zoomed } from "../../web/timeline.js";
 import { changes, nodeOf } from "../../web/machine_page.js";
-import { givenOptions, progressText } from "../../web/run_page.js";
+import { givenOptions, offered, progressText } from "../../web/run_page.js";
 import { collectiveRow, groupedLaunches } from "../../web/tables.js";
 import { labelled, logTicks, scaleOf } from "../../web/figures.js";
 import { isScatter, rowsOf, seriesOf } from "../../web/sweep.js";
@@ -153,6 +153,14 @@ test("launches of one kernel are one row with the sum of their times", () => {
 test("only values that differ from the file are sent", () => {
   assert.deepEqual(changes(new Map([["a.x", "1"], ["a.y", "2"]]), new Map([["a.x", "1"], ["a.y", "3"]])), ["a.y=3"]);
   assert.deepEqual(givenOptions([{ name: "M", value: "512" }, { name: "N", value: "512" }], new Map([["M", "64"], ["N", "512"]])), ["M=64"]);
+});
+
+test("a choice that may be left out has an empty option, which is not sent", () => {
+  const kind = { name: "buffer_kind", value: "", choices: ["tcm", "hbm"] };
+  assert.deepEqual(offered(kind), ["", "tcm", "hbm"]);
+  assert.deepEqual(givenOptions([kind], new Map([["buffer_kind", "tcm"]])), ["buffer_kind=tcm"]);
+  assert.deepEqual(givenOptions([kind], new Map([["buffer_kind", ""]])), []);
+  assert.deepEqual(offered({ name: "variant", value: "ref_ref", choices: ["ref_ref", "load_ref"] }), ["ref_ref", "load_ref"]);
 });
 
 test("nodes of the plan are those with a path, not links or outlines", () => {
