@@ -73,8 +73,9 @@ TEST_P(TpWorlds, ColumnThenRowIsTheProductOfBoth) {
         results[static_cast<std::size_t>(rank)] = down.forward(up.forward(torch.from_numpy(x, {}, "x")));
       });
       const NdArray first = results.front().numpy();
-      // The contract is 1e-2, at widths 16 and 32. At 96 the rounding to f16 of x · W1 and of the sums is 1.5e-2.
-      EXPECT_LT(worst(first, expected), width <= 32 ? 1e-2 : 2e-2);
+      // The contract is 1e-2, at widths 16 and 32. At 96 the rounding to f16 of x · W1 and of the sums is 1.5e-2, and 2.1e-2 over a
+      // torus, whose sums are rounded once along each dimension.
+      EXPECT_LT(worst(first, expected), width <= 32 ? 1e-2 : topology == "torus_2d" ? 3e-2 : 2e-2);
       for (const Tensor& other : results) EXPECT_EQ(other.numpy(), first);
       EXPECT_TRUE(torch.hazards().empty());
     }
