@@ -19,10 +19,11 @@ class Browser:
         self.folder = tempfile.mkdtemp(prefix="kernbench-browser-")  # all that it writes
         command_read, self.out = os.pipe()
         self.inp, answer_write = os.pipe()
-        # Chromium reads commands from descriptor 3 and answers on 4.
+        # Chromium reads commands from descriptor 3 and answers on 4. It makes a socket in its temporary folder, and ends where the path of
+        # that socket has more than 107 bytes: so the folder is named relative to the one it is started in.
         start = 'exec 3<&%d 4>&%d "$@"' % (command_read, answer_write)
         self.process = subprocess.Popen(["bash", "-c", start, "bash", chromium, *FLAGS, f"--user-data-dir={self.folder}", "about:blank"],
-                                        pass_fds=(command_read, answer_write), env={**os.environ, "TMPDIR": self.folder}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                                        pass_fds=(command_read, answer_write), cwd=self.folder, env={**os.environ, "TMPDIR": "."}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(command_read)
         os.close(answer_write)
         self.buffer, self.last, self.answers, self.pages = b"", 0, {}, {}
