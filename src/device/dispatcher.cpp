@@ -137,6 +137,8 @@ bool Dispatcher::enter(Train& train, const Hop& hop, Time hold) {
 
 void Dispatcher::link(Passage& passage) {
   passage.next = std::exchange(passage.hop->state->passages, &passage);
+  passage.previous = nullptr;
+  if (passage.next) passage.next->previous = &passage;
   if (passage.hold > Time()) ++holds_;
 }
 
@@ -363,9 +365,8 @@ void Dispatcher::settle(Train& train, std::int64_t end) {
 void Dispatcher::remove(Train& train) {
   settle(train, train.run.end);
   for (const Passage& passage : train.passages) {
-    Passage** at = &passage.hop->state->passages;
-    while (*at != &passage) at = &(*at)->next;
-    *at = passage.next;
+    (passage.previous ? passage.previous->next : passage.hop->state->passages) = passage.next;
+    if (passage.next) passage.next->previous = passage.previous;
     if (passage.hold > Time()) --holds_;
   }
   Train** at = &train.message->trains_[train.begin->leg];

@@ -24,6 +24,7 @@ struct Passage {
   Time hold;                // every packet waits so long, for one of another train that is always before it
   Time length;              // how long a full packet has the link; `never` if they differ
   Time through;             // no packet has the link any more; `never`: its packets queue (queueing.cpp)
+  Passage* previous = nullptr;  // whose next it is
 
   Time arrival(std::int64_t p) const;
   Time begin(std::int64_t p) const { return arrival(p) + hold; }
