@@ -66,8 +66,8 @@ struct Call {
 
   int sip = 0;  // which of the SIPs that take part; the cube and PE are tl.program_id(1) and (0)
   Arrangement machine;
-  /// What the entry of ccl.yaml says to its kernel: `reduce_op`, `chunk_size`, and every key that begins with `kernel_`. Null:
-  /// nothing.
+  /// The options that the entry of ccl.yaml has for its kernel: `reduce_op`, `chunk_size`, and every key that begins with
+  /// `kernel_`. Null if it has none.
   std::shared_ptr<const std::map<std::string, std::string>> config = {};
 };
 

@@ -7,12 +7,12 @@ namespace kernbench::fixed {
 
 /// Relative errors are below 2⁻⁵¹. Infinities, zeros and NaN are as in the C library.
 double exp(double x);
-/// Of a base > 0.
+/// The base must be greater than 0.
 double pow(double base, double exponent);
 /// Absolute errors below 2⁻⁵¹, for |x| < 2⁴⁰.
 double sin(double x);
 double cos(double x);
-/// Of an f32, rounded once.
+/// The argument is an f32; the result is rounded once.
 float erf(float x);
 
 }  // namespace kernbench::fixed

@@ -44,8 +44,8 @@ struct FunctionalWorld {
   bool common_pointers = false;
 };
 
-/// What a kernel asks for while it is recorded: the value of a vector operation of its program. To get it, all ranks are
-/// run as far as they come; the kernel throws StopRecording and is recorded again with the answer.
+/// A value of a vector operation that a kernel asks for while it is recorded. To compute it, all ranks run as far as they
+/// can; the kernel throws StopRecording and is recorded again with the answer.
 struct AskedValue {
   int rank;
   isa::ValueId value;
@@ -62,7 +62,8 @@ struct FunctionalOptions {
   /// A received tile stays in its slot until its last reader, as in TCM; else the receive frees the slot.
   bool in_slot = true;
   Bytes scratch = Bytes(1 << 20);
-  /// Filled while kernels are recorded; null: nobody asks. Ranks that wait in vain are no deadlock while a value came.
+  /// The values that kernels ask for while they are recorded; null if values cannot be asked for. Ranks that still wait are
+  /// no deadlock in a run that has computed such a value.
   std::vector<AskedValue>* asked = nullptr;
   /// The directions that the `recv_any`s of a rank take, in their order.
   std::map<int, std::vector<std::string>> any_order;

@@ -28,11 +28,11 @@ class Baseline {
   const std::string& name() const { return name_; }
   /// Microseconds of an operation with exactly these dimensions, as they were measured: with the launch.
   std::optional<double> median_us(std::string_view op, std::string_view dims) const;
-  /// What an empty launch was measured at (`empty_add`); 0 if the file does not have it.
+  /// The measured time of an empty launch (`empty_add`); 0 if the file does not have it.
   double launch_us() const { return launch_us_; }
   /// Without the launch, to stand beside the time on the PEs. None if nothing is left.
   std::optional<double> work_us(std::string_view op, std::string_view dims) const;
-  /// What the columns of a comparison include, as a line to print below them.
+  /// A line to print below a comparison: what its columns include.
   std::string legend() const;
 
  private:

@@ -59,7 +59,7 @@ class Partition {
   Time now() const { return queue_.now(); }
 
   /// Fires `e` after `delay` (zero: later at this instant, behind what is already scheduled for it). An event for
-  /// `Time::never()` is not scheduled at all: it never fires, and nobody waits for it.
+  /// `Time::never()` is not scheduled: it never fires, and it does not keep the simulation running.
   void schedule(Event& e, Time delay) { schedule_at(e, now() + delay); }
   void schedule_at(Event& e, Time at) {
     if (at != Time::never()) [[likely]]
